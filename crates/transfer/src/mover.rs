@@ -17,7 +17,7 @@ use std::time::Duration;
 use petstore_domain::{
     ArchiveError, Handover, Phase, StoreCounts, StoreError, StoreId, StoreState, Timestamp,
 };
-use tokio::time::{Instant, sleep};
+use tokio::time::{Instant, sleep, sleep_until};
 
 use self::{
     decide::next_step,
@@ -243,8 +243,7 @@ impl<'m> Run<'m> {
                 SEAL_LIMIT
             }
             Change::Open => {
-                let sealed_for = self.sealed_at.map_or(SEAL_TIME, |at| at.elapsed());
-                sleep(SEAL_TIME.saturating_sub(sealed_for)).await;
+                sleep_until(self.sealed_at.unwrap_or_else(Instant::now) + SEAL_TIME).await;
                 SEALED_CALL_LIMIT
             }
             Change::Claim | Change::Reopen | Change::GiveBack => CALL_LIMIT,

@@ -19,9 +19,8 @@ pub(crate) fn next_step(seen: &Observed) -> Step {
         (Some(source), None) if seen.seals(source) && seen.opening.is_none() => {
             return reopen(seen, source, None);
         }
-        // Ending here would leave the source sealed.
-        _ if seen.seal.is_some() => return Step::Ask,
-        _ => return seen.ending.map_or(Step::Ask, Step::End),
+        // Ending under a seal would leave the source sealed.
+        _ => return seen.ending.filter(|_| seen.seal.is_none()).map_or(Step::Ask, Step::End),
     };
     let is_behind = target.is_successor_of(source);
     if source.id == target.id {

@@ -106,21 +106,17 @@ impl Observed {
     fn note_change(&mut self, change: Change, revision: i64) {
         match change {
             Change::Claim => {
-                if self.claim.is_none() && self.found.is_none() {
-                    let found = self.target.as_ref().map(|target| target.phase.clone());
-                    self.found = found.filter(|found| !matches!(found, Phase::Filling { .. }));
-                }
+                let found = self.target.as_ref().map(|target| target.phase.clone());
+                let found = found.filter(|found| !matches!(found, Phase::Filling { .. }));
+                self.found = self.found.take().or(found);
                 (self.claim, self.opening, self.stage) = (Some(revision), None, Stage::Unknown);
                 // No opening can follow a seal that is older than this claim, so this mover may end the seal.
-                let source = self.source.as_ref();
-                if let Some(source) = source.filter(|source| !source.phase.is_open()) {
-                    self.seal = Some(source.revision);
-                }
+                let sealed = self.source.as_ref().filter(|source| !source.phase.is_open());
+                self.seal = sealed.map(|source| source.revision);
             }
             Change::Reopen => {
                 // Services add rows again, so the work under the seal must be repeated.
                 self.stage = self.stage.min(Stage::Compared);
-                self.opening = None;
                 if self.seal.take().is_some() {
                     self.use_up_try(End::Failed);
                 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use petstore_domain::{RecordPosition, StoreCounts, WriterRole};
-use tokio::time::{Instant, timeout};
+use tokio::time::{Instant, timeout_at};
 
 use crate::{
     compare::{Pair, Position},
@@ -32,17 +32,10 @@ impl Run<'_> {
             Work::Compare => self.compare().await,
             Work::Follow => self.follow().await,
             Work::Finish => {
-                let sealed_for = self.sealed_at.map_or(Duration::ZERO, |at| at.elapsed());
-                let limit = SEAL_LIMIT.saturating_sub(sealed_for);
-                let rest = async {
-                    if self.seen.is_behind {
-                        self.compare_behind().await
-                    } else {
-                        self.pass(false, u64::MAX).await.map(drop)
-                    }
-                };
-                let Ok(done) = timeout(limit, rest).await else { return Outcome::Fenced };
-                done
+                let deadline = self.sealed_at.unwrap_or_else(Instant::now) + SEAL_LIMIT;
+                let done = timeout_at(deadline, self.pass(false, u64::MAX)).await;
+                let Ok(done) = done else { return Outcome::Fenced };
+                done.map(drop)
             }
         };
         match done {
@@ -93,8 +86,11 @@ impl Run<'_> {
     }
 
     /// Copies the rows added since the last pass. If at most `short` animals were added, also compares all rows that
-    /// were not compared yet, and returns `true`.
+    /// were not compared yet, and returns `true`. Only compares if the target has taken the source's place.
     async fn pass(&mut self, yields: bool, short: u64) -> Result<bool, TransferError> {
+        if self.seen.is_behind {
+            return self.compare_behind().await.map(|()| true);
+        }
         let claim = self.seen.target.as_ref().map_or(0, |target| target.revision);
         let target = &*self.mover.target.archive;
         let cutoff = self.cutoff();
