@@ -94,12 +94,12 @@ impl Run<'_> {
         let claim = self.seen.target.as_ref().map_or(0, |target| target.revision);
         let target = &*self.mover.target.archive;
         let cutoff = self.cutoff();
-        let writer = RowWriter { target, writer: WriterRole::Mover(claim), cutoff, yields };
+        let (writer, total) = (WriterRole::Mover(claim), StoreCounts::default());
+        let writer = RowWriter { target, writer, cutoff, yields, total };
         let source = self.mover.source.archive.snapshot().await;
         let mut source = source.map_err(TransferError::Source)?;
         let before = self.copied.pets;
-        let progress = (0, StoreCounts::default());
-        writer.copy(&mut *source, &mut self.copied, progress, self.on_progress).await?;
+        writer.copy(&mut *source, &mut self.copied, self.on_progress).await?;
         if self.copied.pets - before > short {
             return Ok(false);
         }
