@@ -209,30 +209,20 @@ impl<'m> Run<'m> {
             }
         }
         let Mover { source, target, .. } = self.mover;
-        self.seen.source = self.read(&*source.handover, TransferError::Source).await;
-        self.seen.target = self.read(&*target.handover, TransferError::target).await;
+        let limit = if self.sealed_at.is_some() { SEALED_CALL_LIMIT } else { CALL_LIMIT };
+        let state = within(limit, source.handover.state()).await.map_err(TransferError::Source);
+        self.seen.source = state.map_err(|error| self.error = Some(error)).ok();
+        let state = within(limit, target.handover.state()).await.map_err(TransferError::target);
+        self.seen.target = state.map_err(|error| self.error = Some(error)).ok();
         self.seen.is_late = self.sealed_at.is_some_and(|at| at.elapsed() >= SEAL_LIMIT);
         Ok(())
     }
 
-    async fn read(
-        &mut self,
-        handover: &dyn Handover,
-        failed: fn(StoreError) -> TransferError,
-    ) -> Option<StoreState> {
-        let limit = if self.sealed_at.is_some() { SEALED_CALL_LIMIT } else { CALL_LIMIT };
-        let state = within(limit, handover.state()).await;
-        state.map_err(|error| self.error = Some(failed(error))).ok()
-    }
-
     async fn change(&mut self, change: Change, mut new: StoreState) -> Outcome {
         let Mover { source, target, .. } = self.mover;
-        let (ports, other, expected, failed): (_, _, _, fn(StoreError) -> TransferError) =
-            if change.is_of_source() {
-                (source, target, &self.seen.source, TransferError::Source)
-            } else {
-                (target, source, &self.seen.target, TransferError::target)
-            };
+        let is_of_source = change.is_of_source();
+        let (ports, other) = if is_of_source { (source, target) } else { (target, source) };
+        let expected = if is_of_source { &self.seen.source } else { &self.seen.target };
         if let Phase::Sealed { label, .. } = &mut new.phase {
             label.clone_from(&other.label);
         }
@@ -251,7 +241,8 @@ impl<'m> Run<'m> {
         match within(limit, ports.handover.change_state(expected, new)).await {
             Ok(true) => Outcome::Done,
             Ok(false) => Outcome::Fenced,
-            Err(error) => self.note_error(failed(error)),
+            Err(error) if is_of_source => self.note_error(TransferError::Source(error)),
+            Err(error) => self.note_error(TransferError::target(error)),
         }
     }
 

@@ -115,19 +115,6 @@ impl CurrentStore {
         })
     }
 
-    /// Waits until a call that `ports` refused as sealed can be repeated. Without a next store, returns the `error`.
-    async fn wait_for_open(&self, ports: &Arc<Ports>, error: StoreError) -> Result<(), StoreError> {
-        if self.view.borrow().poll.is_none() {
-            return Err(error);
-        }
-        self.wait(ports, MAX_WAIT, |found| *found != Found::Sealed).await.map(drop)
-    }
-
-    /// Waits for a poll that begins after a read of `ports`. Returns `false` if another store has become the current one.
-    async fn stays_current(&self, ports: &Arc<Ports>) -> Result<bool, StoreError> {
-        self.wait(ports, MAX_READ_WAIT, |_| true).await
-    }
-
     /// Wakes the polls, and waits up to `limit` until a poll that begins now finds what `may_end` accepts, or until
     /// `ports` are not the current ones. Returns whether they are. Fails for a store that was handed over to a third store.
     async fn wait(
@@ -166,8 +153,12 @@ macro_rules! on_open_store {
             let ports = $self.ports()?;
             let $ports = &ports;
             match $call.await {
-                Err(error @ StoreError::Sealed(_)) => $self.wait_for_open(&ports, error).await?,
-                Ok($done) if !$is_newest && !$self.stays_current(&ports).await? => {}
+                // Without a next store, no store replaces the sealed one.
+                Err(StoreError::Sealed(_)) if $self.view.borrow().poll.is_some() => {
+                    $self.wait(&ports, MAX_WAIT, |found| *found != Found::Sealed).await?;
+                }
+                Ok($done)
+                    if !$is_newest && !$self.wait(&ports, MAX_READ_WAIT, |_| true).await? => {}
                 done => break done,
             }
         }

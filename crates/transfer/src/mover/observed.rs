@@ -73,15 +73,14 @@ impl Observed {
     /// Notes the result of a step that `next_step` returned for these observations.
     pub(crate) fn note(&mut self, step: &Step, outcome: Outcome) {
         match (step, outcome) {
-            (Step::Change(change, new), Outcome::Done) => self.note_change(*change, new.revision),
-            (Step::Work(work), Outcome::Done) => self.note_work(*work),
+            (step, Outcome::Done) => self.note_done(step),
             (_, Outcome::Different) => _ = self.ending.get_or_insert(End::Different),
             (_, Outcome::Failed) => {
                 self.ending.get_or_insert(End::Failed);
                 self.found = None;
             }
             (step, Outcome::Unanswered) => self.note_unanswered(step),
-            (_, Outcome::Fenced) | (Step::Ask | Step::End(_), Outcome::Done) => {}
+            (_, Outcome::Fenced) => {}
         }
     }
 
@@ -103,34 +102,31 @@ impl Observed {
         }
     }
 
-    fn note_change(&mut self, change: Change, revision: i64) {
-        match change {
-            Change::Claim => {
+    fn note_done(&mut self, step: &Step) {
+        let source = self.source.as_ref();
+        match step {
+            Step::Change(Change::Claim, new) => {
                 let found = self.target.as_ref().map(|target| target.phase.clone());
                 let found = found.filter(|found| !matches!(found, Phase::Filling { .. }));
                 self.found = self.found.take().or(found);
-                (self.claim, self.opening, self.stage) = (Some(revision), None, Stage::Unknown);
+                (self.claim, self.opening, self.stage) = (Some(new.revision), None, Stage::Unknown);
                 // No opening can follow a seal that is older than this claim, so this mover may end the seal.
-                let sealed = self.source.as_ref().filter(|source| !source.phase.is_open());
+                let sealed = source.filter(|source| !source.phase.is_open());
                 self.seal = sealed.map(|source| source.revision);
             }
-            Change::Reopen => {
+            Step::Change(Change::Reopen, _) => {
                 // Services add rows again, so the work under the seal must be repeated.
                 self.stage = self.stage.min(Stage::Compared);
                 if self.seal.take().is_some() {
                     self.use_up_try(End::Failed);
                 }
             }
-            Change::GiveBack => self.claim = None,
-            Change::Seal => (self.seal, self.stage) = (Some(revision), Stage::Ready),
-            Change::Open => self.opening = self.claim,
-        }
-    }
-
-    fn note_work(&mut self, work: Work) {
-        let source = self.source.as_ref();
-        match work {
-            Work::Compare => {
+            Step::Change(Change::GiveBack, _) => self.claim = None,
+            Step::Change(Change::Seal, new) => {
+                (self.seal, self.stage) = (Some(new.revision), Stage::Ready);
+            }
+            Step::Change(Change::Open, _) => self.opening = self.claim,
+            Step::Work(Work::Compare) => {
                 self.rewrites = source.map_or(0, |source| source.rewrites);
                 // A seal without an answer can no longer arrive: the source has another revision.
                 (self.is_behind, self.seal) = (self.is_handed_over(), None);
@@ -140,8 +136,9 @@ impl Observed {
                 }
                 self.stage = Stage::Compared;
             }
-            Work::Follow => self.stage = Stage::Ready,
-            Work::Finish => self.stage = Stage::Complete,
+            Step::Work(Work::Follow) => self.stage = Stage::Ready,
+            Step::Work(Work::Finish) => self.stage = Stage::Complete,
+            Step::Ask | Step::End(_) => {}
         }
     }
 

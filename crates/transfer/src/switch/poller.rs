@@ -95,7 +95,9 @@ impl Poller {
             self.poll(place).await;
             let is_there = self.handover(place).is_some();
             sleep(if is_there { WAIT_INTERVAL } else { OPEN_INTERVAL }).await;
-            if self.current.view.borrow().is_open() {
+            let is_open =
+                matches!(self.current.view.borrow().poll, Some(Poll { found: Found::Open, .. }));
+            if is_open {
                 let _ = timeout(POLL_INTERVAL, self.current.wake[place].notified()).await;
             } else {
                 self.current.wake.iter().for_each(Notify::notify_one);
@@ -133,10 +135,6 @@ impl Poller {
 }
 
 impl View {
-    fn is_open(&self) -> bool {
-        self.poll.as_ref().is_some_and(|poll| poll.found == Found::Open)
-    }
-
     /// Selects the current store from the last polls: the other store if it has taken the place of the current store.
     fn update(&mut self) {
         let mut pair = self
