@@ -130,7 +130,9 @@ async fn compare<'s, R: Row>(
         if is_reversed { (target, source) } else { (source, target) };
     let differs = |whole: Option<&R>, part: Option<&R>| {
         let (source, target) = if is_reversed { (part, whole) } else { (whole, part) };
-        TransferError::OtherData(Difference::between(source, target))
+        let what = source.or(target).map_or_else(String::new, Row::name);
+        let [source, target] = [source, target].map(|row| row.map(Row::words));
+        TransferError::OtherData(Difference { what, source, target })
     };
     // Rows that only the part holds. Each must have been replaced in the whole.
     let (mut replaced, mut count) = (HashMap::new(), 0);

@@ -55,8 +55,8 @@ struct View {
     stores: [Option<Store>; 2],
     /// The last warning about the next store, and its time.
     warning: Option<(String, Instant)>,
-    /// The time of the first poll that found the current store sealed, and whether a line about it was logged.
-    sealed: Option<(Instant, bool)>,
+    /// The time of the first poll that found the current store sealed.
+    sealed: Option<Instant>,
 }
 
 /// The result of the last polls of both stores.

@@ -1,7 +1,7 @@
 //! The task that polls two stores, and selects the store that a service uses. A store that hangs does not delay the
 //! polls of the other store.
 
-use std::{convert::Infallible, fmt, mem, sync::Arc, time::Duration};
+use std::{convert::Infallible, fmt, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use petstore_domain::{Handover, Phase, StoreError, StoreState};
@@ -160,12 +160,12 @@ impl View {
             self.poll = Some(Poll { began: Some(*began), found: Found::Open });
             return;
         }
-        let (since, is_logged) = self.sealed.get_or_insert_with(|| (Instant::now(), false));
+        let since = self.sealed.get_or_insert_with(Instant::now);
         self.poll = Some(
             match sealed(now, other.map(|(_, last)| last), since.elapsed() < MISSING_LIMIT) {
                 Ok(of_other) => Poll { began: of_other.min(Some(*began)), found: Found::Sealed },
                 Err((reason, label)) => {
-                    if !mem::replace(is_logged, true) {
+                    if !matches!(self.poll, Some(Poll { found: Found::Elsewhere(_), .. })) {
                         tracing::error!(
                             "the store {reason}, but the store of --next-store is not open in its place: restart this \
                          service with --store {label}"
