@@ -1,10 +1,6 @@
 //! Compares two stores, row by row.
 
-use std::{
-    cmp::Ordering,
-    collections::{HashMap, hash_map::Entry},
-    vec,
-};
+use std::{cmp::Ordering, collections::HashMap, vec};
 
 use petstore_domain::{
     ApiKey, Archive, IdempotencyKey, IdempotencyRecord, Pet, PetId, RecordPosition, Snapshot,
@@ -89,8 +85,17 @@ impl Pair {
         after: Option<R::Place>,
         on_row: &mut (impl FnMut(&R) -> Result<(), TransferError> + Send),
     ) -> Result<u64, TransferError> {
-        let source = Reader::new(&mut *self.source, self.cutoff, after, TransferError::Source);
-        let target = Reader::new(&mut *self.target, self.cutoff, after, TransferError::target);
+        let cutoff = self.cutoff;
+        let reader = |snapshot, failed| Reader {
+            snapshot,
+            cutoff,
+            after,
+            batch: Vec::new().into_iter(),
+            is_end: false,
+            failed,
+        };
+        let source = reader(&mut *self.source, TransferError::Source);
+        let target = reader(&mut *self.target, TransferError::target);
         compare(source, target, expect, on_row).await
     }
 
@@ -120,11 +125,14 @@ async fn compare<'s, R: Row>(
     on_row: &mut (impl FnMut(&R) -> Result<(), TransferError> + Send),
 ) -> Result<u64, TransferError> {
     let (has_part, is_reversed) = (expect != Expect::Equal, expect == Expect::Whole);
+    let has_gaps = has_part && R::HAS_GAPS;
     let (mut whole_rows, mut part_rows) =
         if is_reversed { (target, source) } else { (source, target) };
     let differs = |whole: Option<&R>, part: Option<&R>| {
         let (source, target) = if is_reversed { (part, whole) } else { (whole, part) };
-        TransferError::OtherData(Difference::between(source, target))
+        let what = source.or(target).map_or_else(String::new, Row::name);
+        let [source, target] = [source, target].map(|row| row.map(Row::words));
+        TransferError::OtherData(Difference { what, source, target })
     };
     // Rows that only the part holds. Each must have been replaced in the whole.
     let (mut replaced, mut count) = (HashMap::new(), 0);
@@ -137,27 +145,19 @@ async fn compare<'s, R: Row>(
             (Some(_), None) => Ordering::Less,
             (None, Some(_)) => Ordering::Greater,
         };
-        let is_same = match (order, &next_whole, &next_part) {
-            (Ordering::Equal, Some(whole), Some(part)) => whole.is_same(part, expect),
-            (Ordering::Less, Some(whole), _) if has_part && R::HAS_GAPS => {
-                if !replaced.is_empty()
-                    && let Entry::Occupied(old) = replaced.entry(whole.name())
-                    && whole.replaces(old.get())
-                {
-                    old.remove();
-                }
-                true
-            }
-            (Ordering::Greater, _, Some(part)) if has_part && R::HAS_GAPS => {
-                replaced.insert(part.name(), part.clone());
-                true
-            }
-            _ => false,
-        };
         let whole = next_whole.take_if(|_| order.is_le());
         let part = next_part.take_if(|_| order.is_ge());
-        if !is_same {
-            return Err(differs(whole.as_ref(), part.as_ref()));
+        match (&whole, &part) {
+            (Some(whole), Some(part)) if whole.is_same(part, expect) => {}
+            (Some(_), None) if has_gaps && replaced.is_empty() => {}
+            (Some(whole), None) if has_gaps => {
+                let name = whole.name();
+                if replaced.get(&name).is_some_and(|old| whole.replaces(old)) {
+                    replaced.remove(&name);
+                }
+            }
+            (None, Some(part)) if has_gaps => _ = replaced.insert(part.name(), part.clone()),
+            _ => return Err(differs(whole.as_ref(), part.as_ref())),
         }
         if whole.is_some() {
             next_whole = whole_rows.next().await?;
@@ -186,16 +186,7 @@ struct Reader<'s, R: Row> {
     failed: fn(StoreError) -> TransferError,
 }
 
-impl<'s, R: Row> Reader<'s, R> {
-    fn new(
-        snapshot: &'s mut dyn Snapshot,
-        cutoff: Timestamp,
-        after: Option<R::Place>,
-        failed: fn(StoreError) -> TransferError,
-    ) -> Self {
-        Self { snapshot, cutoff, after, batch: vec::IntoIter::default(), is_end: false, failed }
-    }
-
+impl<R: Row> Reader<'_, R> {
     /// Returns the next row; `None` after the last row.
     async fn next(&mut self) -> Result<Option<R>, TransferError> {
         loop {

@@ -1,8 +1,6 @@
 //! Copies a store into another.
 
-use petstore_domain::{
-    Archive, Handover, HighestIds, Phase, StoreId, StoreState, Timestamp, WriterRole,
-};
+use petstore_domain::{Archive, Handover, Phase, StoreId, StoreState, Timestamp, WriterRole};
 
 use crate::{
     compare::{Pair, Position, cutoff},
@@ -62,18 +60,7 @@ pub async fn copy(
     now: Timestamp,
     on_progress: OnProgress<'_>,
 ) -> Result<CopySummary, TransferError> {
-    let source_id = match source.handover {
-        None => UNKNOWN,
-        Some(handover) => source_id(&handover.state().await.map_err(TransferError::Source)?)?,
-    };
-    let marked = match target.handover {
-        None => None,
-        Some(handover) => {
-            let found = handover.state().await.map_err(TransferError::target)?;
-            require_fillable(&found, source_id)?;
-            Some((handover, found.next(Phase::Filling { from: source_id }), found))
-        }
-    };
+    let states = states(source, target).await?;
     let mut pair = Pair::open(source.archive, target.archive, cutoff(now)).await?;
     let total = pair.source.counts().await.map_err(TransferError::Source)?;
     let highest_before = pair.target.highest_ids().await.map_err(TransferError::target)?;
@@ -81,17 +68,24 @@ pub async fn copy(
     let Pair { mut source, target: snapshot, cutoff } = pair;
     // An open snapshot would delay the housekeeping of the target.
     drop(snapshot);
-    let mut role = WriterRole::Service;
-    if let Some((handover, claim, found)) = &marked {
+    let mut writer = WriterRole::Service;
+    if let Some((handover, found, claim)) = &states {
         change(*handover, found, claim.clone()).await?;
-        require_unchanged(target.archive, *handover, claim, found, highest_before).await?;
-        role = WriterRole::Mover(claim.revision);
+        writer = WriterRole::Mover(claim.revision);
+        // Another program may have written to the target between the comparison and the claim.
+        let highest = async { target.archive.snapshot().await?.highest_ids().await };
+        let highest = highest.await.map_err(TransferError::target)?;
+        let rewrites = handover.state().await.map_err(TransferError::target)?.rewrites;
+        if found.phase.is_open() && (highest, rewrites) != (highest_before, found.rewrites) {
+            change(*handover, claim, claim.next(found.phase.clone())).await?;
+            return Err(TransferError::failed(CONCURRENT_WRITE));
+        }
     }
-    let writer = RowWriter { target: target.archive, writer: role, cutoff, yields: false };
-    let last = Position { pet: compared.last, record: None };
-    let (mut copied, before) = (Copied { last, ..Copied::default() }, compared.counts.pets);
-    writer.copy(&mut *source, &mut copied, (before, total), on_progress).await?;
-    if let Some((handover, claim, found)) = &marked {
+    let writer = RowWriter { target: target.archive, writer, cutoff, yields: false, total };
+    let (last, found) = (Position { pet: compared.last, record: None }, compared.counts.pets);
+    let mut copied = Copied { last, pets: found, ..Copied::default() };
+    writer.copy(&mut *source, &mut copied, on_progress).await?;
+    if let Some((handover, found, claim)) = &states {
         let from = if let Phase::Open { from } = found.phase { from } else { None };
         change(*handover, claim, claim.next(Phase::Open { from })).await?;
     } else {
@@ -102,57 +96,42 @@ pub async fn copy(
         }
     }
     Ok(CopySummary {
-        found: before,
-        pets: copied.pets,
+        found,
+        pets: copied.pets - found,
         keys: copied.keys.len() as u64,
         records: copied.records,
-        was_marked: marked.is_some(),
+        was_marked: states.is_some(),
     })
 }
 
-fn source_id(state: &StoreState) -> Result<StoreId, TransferError> {
-    match &state.phase {
-        Phase::Filling { .. } => Err(TransferError::Refused(format!(
-            "the source {}",
-            state.phase.refusal().unwrap_or_default()
-        ))),
-        Phase::Open { .. } | Phase::Sealed { .. } => Ok(state.id),
-    }
-}
-
-/// Refuses a target that was handed over, or that is being filled from another store.
-fn require_fillable(target: &StoreState, source: StoreId) -> Result<(), TransferError> {
-    let why = match &target.phase {
-        _ if target.id == source => {
-            Some("is a copy of the files of the source, with its identity".to_owned())
+/// Returns the port for the state of the target, the present state, and the state of a target that is being filled.
+/// Returns `None` for a target without a state.
+///
+/// # Errors
+/// If the source is being filled itself, or the target was handed over or is being filled from another store.
+async fn states<'s>(
+    source: CopyPorts<'_>,
+    target: CopyPorts<'s>,
+) -> Result<Option<(&'s dyn Handover, StoreState, StoreState)>, TransferError> {
+    let refused = |store, why| TransferError::Refused(format!("the {store} {why}"));
+    let mut source_id = UNKNOWN;
+    if let Some(handover) = source.handover {
+        let state = handover.state().await.map_err(TransferError::Source)?;
+        source_id = state.id;
+        if let (Phase::Filling { .. }, Some(why)) = (&state.phase, state.phase.refusal()) {
+            return Err(refused("source", why));
         }
-        Phase::Open { .. } => None,
-        Phase::Filling { from } if *from == source => None,
-        phase @ (Phase::Filling { .. } | Phase::Sealed { .. }) => phase.refusal(),
+    }
+    let Some(handover) = target.handover else { return Ok(None) };
+    let found = handover.state().await.map_err(TransferError::target)?;
+    let filling = Phase::Filling { from: source_id };
+    let why = if found.id == source_id {
+        Some("is a copy of the files of the source, with its identity".to_owned())
+    } else {
+        found.phase.refusal().filter(|_| found.phase != filling)
     };
-    why.map_or(Ok(()), |why| Err(TransferError::Refused(format!("the target {why}"))))
-}
-
-/// Checks that no other program wrote to the target between the comparison and the claim. If one did, gives the target
-/// back.
-async fn require_unchanged(
-    archive: &dyn Archive,
-    handover: &dyn Handover,
-    claim: &StoreState,
-    found: &StoreState,
-    highest_before: HighestIds,
-) -> Result<(), TransferError> {
-    if !found.phase.is_open() {
-        return Ok(());
-    }
-    let highest = async { archive.snapshot().await?.highest_ids().await };
-    let is_same = highest.await.map_err(TransferError::target)? == highest_before;
-    let state = handover.state().await.map_err(TransferError::target)?;
-    if is_same && state.rewrites == found.rewrites {
-        return Ok(());
-    }
-    change(handover, claim, claim.next(found.phase.clone())).await?;
-    Err(TransferError::failed(CONCURRENT_WRITE))
+    let claim = found.next(filling);
+    why.map_or(Ok(Some((handover, found, claim))), |why| Err(refused("target", why)))
 }
 
 /// Replaces the state of the target.

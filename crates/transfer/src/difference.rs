@@ -41,14 +41,6 @@ impl fmt::Display for Difference {
     }
 }
 
-impl Difference {
-    /// Returns the difference between two rows in one place. At most one of them is `None`.
-    pub(crate) fn between<R: Row>(source: Option<&R>, target: Option<&R>) -> Self {
-        let what = source.or(target).map_or_else(String::new, Row::name);
-        Self { what, source: source.map(Row::words), target: target.map(Row::words) }
-    }
-}
-
 /// A kind of row. A snapshot returns the rows of a kind in the order of their places.
 pub(crate) trait Row: Clone + PartialEq + Send + Sync + Sized {
     type Place: Copy + Ord + Send + Sync;

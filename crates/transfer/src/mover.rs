@@ -15,21 +15,21 @@ mod tests;
 use std::time::Duration;
 
 use petstore_domain::{
-    Handover, HighestIds, Phase, StoreCounts, StoreError, StoreId, StoreState, Timestamp,
+    ArchiveError, Handover, Phase, StoreCounts, StoreError, StoreId, StoreState, Timestamp,
 };
-use tokio::time::{Instant, sleep, timeout};
+use tokio::time::{Instant, sleep, sleep_until};
 
 use self::{
     decide::next_step,
     observed::{Goal, Observed},
-    step::{Change, End, Outcome, Step, Work},
+    step::{Change, End, Outcome, Step},
 };
 use crate::{
     compare::{Pair, Position, cutoff},
     error::TransferError,
     progress::{OnProgress, TransferStep, report},
     rows::Copied,
-    store_ports::StorePorts,
+    store_ports::{StorePorts, within},
 };
 
 /// The time limit from sending the seal until the last row is copied: writes wait meanwhile.
@@ -106,20 +106,15 @@ impl Mover {
     pub async fn preview(&self, on_progress: OnProgress<'_>) -> Result<MovePreview, TransferError> {
         let mut run = Run::new(self, Goal::HandOver, on_progress);
         run.observe().await?;
-        let is_handed_over = match next_step(&run.seen) {
-            Step::Work(Work::CompareBehind) => true,
-            Step::End(end) => run.ended(end).map(|_| true)?,
+        match next_step(&run.seen) {
+            Step::End(end) => _ = run.ended(end)?,
             Step::Ask => return Err(run.failure()),
-            Step::Change(..) | Step::Work(_) => {
-                let is_open = run.seen.target.as_ref().is_some_and(|state| state.phase.is_open());
-                run.compare(is_open).await?;
-                false
-            }
-        };
+            Step::Change(..) | Step::Work(_) => run.compare().await?,
+        }
         let mut pair = run.pair().await?;
         let source = pair.source.counts().await.map_err(TransferError::Source)?;
         let target = pair.target.counts().await.map_err(TransferError::target)?;
-        Ok(MovePreview { source, target, is_handed_over })
+        Ok(MovePreview { source, target, is_handed_over: run.seen.is_handed_over() })
     }
 
     /// Hands the store over, or continues an earlier run.
@@ -150,9 +145,6 @@ struct Run<'m> {
     error: Option<TransferError>,
     copied: Copied,
     checked: Position,
-    /// The highest identifiers and the rewrites of a source that lost its seal. Read when the target held all rows of
-    /// the source.
-    behind: Option<(HighestIds, i64)>,
     /// The time at which the seal was sent. Writes may wait from then on.
     sealed_at: Option<Instant>,
     stop_at: Option<Instant>,
@@ -168,7 +160,6 @@ impl<'m> Run<'m> {
             error: None,
             copied: Copied::default(),
             checked: Position::default(),
-            behind: None,
             sealed_at: None,
             stop_at: None,
         }
@@ -185,11 +176,8 @@ impl<'m> Run<'m> {
     }
 
     async fn finish(mut self) -> Result<MoveOutcome, TransferError> {
-        let mut must_observe = true;
         loop {
-            if must_observe {
-                self.observe().await?;
-            }
+            self.observe().await?;
             let step = next_step(&self.seen);
             tracing::debug!(?step, "the mover's next step");
             let outcome = match &step {
@@ -198,12 +186,10 @@ impl<'m> Run<'m> {
                 Step::Work(work) => self.work(*work).await,
                 Step::Ask => Outcome::Unanswered,
             };
-            let was_sealed = self.sealed_at.is_some();
-            if matches!((&step, outcome), (Step::Change(Change::Reopen, _), Outcome::Done)) {
-                self.sealed_at = None;
-            }
-            must_observe = self.seen.note(&step, outcome);
-            let is_reopened = was_sealed && self.sealed_at.is_none();
+            let is_reopened =
+                matches!((&step, outcome), (Step::Change(Change::Reopen, _), Outcome::Done))
+                    && self.sealed_at.take().is_some();
+            self.seen.note(&step, outcome);
             if is_reopened || matches!(outcome, Outcome::Unanswered | Outcome::Failed) {
                 sleep(if self.sealed_at.is_some() { SEALED_PAUSE } else { RETRY_PAUSE }).await;
             }
@@ -223,30 +209,20 @@ impl<'m> Run<'m> {
             }
         }
         let Mover { source, target, .. } = self.mover;
-        self.seen.source = self.read(&*source.handover, TransferError::Source).await;
-        self.seen.target = self.read(&*target.handover, TransferError::target).await;
+        let limit = if self.sealed_at.is_some() { SEALED_CALL_LIMIT } else { CALL_LIMIT };
+        let state = within(limit, source.handover.state()).await.map_err(TransferError::Source);
+        self.seen.source = state.map_err(|error| self.error = Some(error)).ok();
+        let state = within(limit, target.handover.state()).await.map_err(TransferError::target);
+        self.seen.target = state.map_err(|error| self.error = Some(error)).ok();
         self.seen.is_late = self.sealed_at.is_some_and(|at| at.elapsed() >= SEAL_LIMIT);
         Ok(())
     }
 
-    async fn read(
-        &mut self,
-        handover: &dyn Handover,
-        failed: fn(StoreError) -> TransferError,
-    ) -> Option<StoreState> {
-        let limit = if self.sealed_at.is_some() { SEALED_CALL_LIMIT } else { CALL_LIMIT };
-        let state = within(limit, handover.state()).await;
-        state.map_err(|error| self.error = Some(failed(error))).ok()
-    }
-
     async fn change(&mut self, change: Change, mut new: StoreState) -> Outcome {
         let Mover { source, target, .. } = self.mover;
-        let (ports, other, expected, failed): (_, _, _, fn(StoreError) -> TransferError) =
-            if change.is_of_source() {
-                (source, target, &self.seen.source, TransferError::Source)
-            } else {
-                (target, source, &self.seen.target, TransferError::target)
-            };
+        let is_of_source = change.is_of_source();
+        let (ports, other) = if is_of_source { (source, target) } else { (target, source) };
+        let expected = if is_of_source { &self.seen.source } else { &self.seen.target };
         if let Phase::Sealed { label, .. } = &mut new.phase {
             label.clone_from(&other.label);
         }
@@ -257,8 +233,7 @@ impl<'m> Run<'m> {
                 SEAL_LIMIT
             }
             Change::Open => {
-                let sealed_for = self.sealed_at.map_or(SEAL_TIME, |at| at.elapsed());
-                sleep(SEAL_TIME.saturating_sub(sealed_for)).await;
+                sleep_until(self.sealed_at.unwrap_or_else(Instant::now) + SEAL_TIME).await;
                 SEALED_CALL_LIMIT
             }
             Change::Claim | Change::Reopen | Change::GiveBack => CALL_LIMIT,
@@ -266,12 +241,42 @@ impl<'m> Run<'m> {
         match within(limit, ports.handover.change_state(expected, new)).await {
             Ok(true) => Outcome::Done,
             Ok(false) => Outcome::Fenced,
-            Err(error) => {
-                let may_pass = matches!(error, StoreError::Unavailable(_));
-                self.error = Some(failed(error));
-                if may_pass { Outcome::Unanswered } else { Outcome::Failed }
-            }
+            Err(error) if is_of_source => self.note_error(TransferError::Source(error)),
+            Err(error) => self.note_error(TransferError::target(error)),
         }
+    }
+
+    /// Notes the error of a step, and returns the outcome of the step.
+    fn note_error(&mut self, error: TransferError) -> Outcome {
+        let (outcome, difference) = match &error {
+            TransferError::Source(error) | TransferError::Target(ArchiveError::Store(error)) => {
+                let outcome = match error {
+                    StoreError::Unavailable(_) => Outcome::Unanswered,
+                    StoreError::Sealed(_) => Outcome::Fenced,
+                    StoreError::Refused(_) | StoreError::Corrupt(_) => Outcome::Failed,
+                };
+                (outcome, None)
+            }
+            TransferError::Canceled => {
+                self.seen.stop();
+                (Outcome::Fenced, None)
+            }
+            TransferError::OtherData(difference) => {
+                (Outcome::Different, Some(difference.to_string()))
+            }
+            TransferError::Target(
+                error @ (ArchiveError::OtherPet(_) | ArchiveError::Conflict { .. }),
+            ) => (Outcome::Different, Some(error.to_string())),
+            TransferError::Refused(_) => (Outcome::Different, None),
+            TransferError::Different(_) | TransferError::Failed(_) => (Outcome::Failed, None),
+        };
+        self.error = Some(difference.map_or(error, |difference| {
+            TransferError::Refused(format!(
+                "the target holds other data: {difference}; the old store is open, and nothing is handed over: use an \
+                 empty NEW"
+            ))
+        }));
+        outcome
     }
 
     fn ended(&mut self, end: End) -> Result<MoveOutcome, TransferError> {
@@ -289,7 +294,7 @@ impl<'m> Run<'m> {
             End::SealedAgain => return Ok(MoveOutcome::SealedAgain),
             End::Canceled => return Ok(MoveOutcome::Canceled),
             End::Stopped => return Err(TransferError::Canceled),
-            End::Failed => return Err(self.failure()),
+            End::Failed | End::Different => return Err(self.failure()),
             End::Rewritten => return Err(TransferError::failed(REWRITTEN)),
             End::RefusedSource => refusal(source, &self.seen.source),
             End::RefusedTarget => refusal(target, &self.seen.target),
@@ -304,34 +309,12 @@ impl<'m> Run<'m> {
             End::Overtaken => format!(
                 "another command has changed the state of {target} meanwhile; run only one of the commands again"
             ),
-            End::Different => {
-                let error = self.failure();
-                let difference = if let TransferError::OtherData(difference) = &error {
-                    difference.to_string()
-                } else if let TransferError::Target(error) = &error {
-                    error.to_string()
-                } else {
-                    return Err(error);
-                };
-                format!(
-                    "the target holds other data: {difference}; the old store is open, and nothing is handed over: \
-                     use an empty NEW"
-                )
-            }
         }))
     }
 
     fn failure(&mut self) -> TransferError {
         self.error.take().unwrap_or_else(|| TransferError::failed(TOO_SLOW))
     }
-}
-
-/// Waits for the answer of a store up to `limit`.
-async fn within<T>(
-    limit: Duration,
-    call: impl Future<Output = Result<T, StoreError>>,
-) -> Result<T, StoreError> {
-    timeout(limit, call).await.unwrap_or_else(|error| Err(StoreError::unavailable(error)))
 }
 
 /// Opens a store that is sealed or being filled, with the identity `id`. Returns `false` if its state changed meanwhile.

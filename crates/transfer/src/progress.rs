@@ -38,8 +38,6 @@ pub(crate) fn report(
     done: u64,
     total: u64,
 ) -> Result<(), TransferError> {
-    match on_progress(TransferProgress { step, done, total }) {
-        ControlFlow::Continue(()) => Ok(()),
-        ControlFlow::Break(()) => Err(TransferError::Canceled),
-    }
+    let flow = on_progress(TransferProgress { step, done, total });
+    if flow.is_continue() { Ok(()) } else { Err(TransferError::Canceled) }
 }

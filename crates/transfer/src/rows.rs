@@ -22,6 +22,8 @@ pub(crate) struct RowWriter<'t> {
     pub(crate) cutoff: Timestamp,
     /// `true` to pause after each batch for as long as the batch took, which leaves half of the machine to services.
     pub(crate) yields: bool,
+    /// The number of rows after the copy, for the progress.
+    pub(crate) total: StoreCounts,
 }
 
 /// The rows copied so far.
@@ -31,7 +33,7 @@ pub(crate) struct Copied {
     pub(crate) last: Position,
     /// The API keys of the source.
     pub(crate) keys: Vec<ApiKey>,
-    /// The number of animals and of records.
+    /// The number of copied animals and records. A copy also counts the animals that it has found in the target.
     pub(crate) pets: u64,
     pub(crate) records: u64,
 }
@@ -39,20 +41,18 @@ pub(crate) struct Copied {
 impl RowWriter<'_> {
     /// Copies the animals and live records after the last copied rows, the changed keys, and the highest identifiers.
     ///
-    /// Reads the next animals while it writes a full batch, and writes the last rows of all kinds in one call. `found`
-    /// and `total` are for the progress: the number of animals in the target before, and the number of rows afterwards.
+    /// Reads the next animals while it writes a full batch, and writes the last rows of all kinds in one call.
     pub(crate) async fn copy(
         &self,
         source: &mut dyn Snapshot,
         copied: &mut Copied,
-        (found, total): (u64, StoreCounts),
         on_progress: OnProgress<'_>,
     ) -> Result<(), TransferError> {
         let max = self.target.max_batch();
-        let (size, before) = (u32::try_from(max).unwrap_or(u32::MAX), copied.last);
-        let mut pets = source.pets(before.pet, size).await.map_err(TransferError::Source)?;
+        let (size, total) = (u32::try_from(max).unwrap_or(u32::MAX), self.total);
+        let mut pets = source.pets(copied.last.pet, size).await.map_err(TransferError::Source)?;
         while pets.len() >= max {
-            report(on_progress, TransferStep::CopyPets, found + copied.pets, total.pets)?;
+            report(on_progress, TransferStep::CopyPets, copied.pets, total.pets)?;
             let (began, last) = (Instant::now(), pets.last().map(|pet| pet.id));
             let write = self.write(Rows { pets, ..Rows::default() }, copied);
             let (written, next) = tokio::join!(write, source.pets(last, size));
@@ -60,8 +60,8 @@ impl RowWriter<'_> {
             pets = next.map_err(TransferError::Source)?;
             sleep(if self.yields { began.elapsed() } else { Duration::ZERO }).await;
         }
-        report(on_progress, TransferStep::CopyPets, found + copied.pets, total.pets)?;
-        let (mut rows, mut last) = (Rows { pets, ..Rows::default() }, before.record);
+        report(on_progress, TransferStep::CopyPets, copied.pets, total.pets)?;
+        let (mut rows, mut last) = (Rows { pets, ..Rows::default() }, copied.last.record);
         loop {
             let records = source.records(last, size).await.map_err(TransferError::Source)?;
             let is_end = records.len() < max;
@@ -80,32 +80,32 @@ impl RowWriter<'_> {
         rows.highest = source.highest_ids().await.map_err(TransferError::Source)?;
         self.write(rows, copied).await?;
         (copied.keys, copied.last.record) = (keys, last);
-        report(on_progress, TransferStep::CopyPets, found + copied.pets, total.pets)?;
+        report(on_progress, TransferStep::CopyPets, copied.pets, total.pets)?;
         report(on_progress, TransferStep::CopyRecords, copied.records, total.records)?;
         Ok(())
     }
 
     /// Writes rows in as few calls as the target permits, and notes them in `copied`.
     async fn write(&self, mut rows: Rows, copied: &mut Copied) -> Result<(), TransferError> {
+        let (pets, records) = (rows.pets.len() as u64, rows.records.len() as u64);
+        let last = rows.pets.last().map(|pet| pet.id);
         while rows != Rows::default() {
             let mut room = self.target.max_batch();
-            let pets = take(&mut rows.pets, &mut room);
-            let keys = take(&mut rows.keys, &mut room);
-            let records = take(&mut rows.records, &mut room);
-            let last =
-                (pets.last().map(|pet| pet.id), records.last().map(IdempotencyRecord::position));
-            let counts = (pets.len() as u64, records.len() as u64);
-            let is_rest = rows.pets.len() + rows.keys.len() + rows.records.len() > 0;
-            let highest = rows.highest;
-            rows.highest = if is_rest { highest } else { HighestIds::default() };
-            let written =
-                self.target.write_rows(self.writer, Rows { pets, keys, records, highest });
-            written.await.map_err(TransferError::Target)?;
-            copied.pets += counts.0;
-            copied.records += counts.1;
-            copied.last.pet = last.0.or(copied.last.pet);
-            copied.last.record = last.1.or(copied.last.record);
+            let mut part = Rows {
+                pets: take(&mut rows.pets, &mut room),
+                keys: take(&mut rows.keys, &mut room),
+                records: take(&mut rows.records, &mut room),
+                highest: HighestIds::default(),
+            };
+            if rows.pets.len() + rows.keys.len() + rows.records.len() == 0 {
+                part.highest = mem::take(&mut rows.highest);
+            }
+            let written = self.target.write_rows(self.writer, part).await;
+            written.map_err(TransferError::Target)?;
         }
+        copied.pets += pets;
+        copied.records += records;
+        copied.last.pet = last.or(copied.last.pet);
         Ok(())
     }
 }

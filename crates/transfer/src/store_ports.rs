@@ -1,8 +1,9 @@
 //! The ports of one of two stores.
 
-use std::{fmt, sync::Arc};
+use std::{fmt, sync::Arc, time::Duration};
 
-use petstore_domain::{Archive, Handover, KeyStore, PetRepository};
+use petstore_domain::{Archive, Handover, KeyStore, PetRepository, StoreError};
+use tokio::time::timeout;
 
 /// The ports of the source or the target of a handover.
 #[derive(Clone)]
@@ -23,4 +24,12 @@ impl fmt::Debug for StorePorts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("StorePorts").field("label", &self.label).finish_non_exhaustive()
     }
+}
+
+/// Waits for the answer of a store up to `limit`.
+pub(crate) async fn within<T>(
+    limit: Duration,
+    call: impl Future<Output = Result<T, StoreError>>,
+) -> Result<T, StoreError> {
+    timeout(limit, call).await.unwrap_or_else(|error| Err(StoreError::unavailable(error)))
 }

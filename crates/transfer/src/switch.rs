@@ -55,25 +55,24 @@ struct View {
     stores: [Option<Store>; 2],
     /// The last warning about the next store, and its time.
     warning: Option<(String, Instant)>,
-    /// The time of the first poll that found the current store sealed, and whether a line about it was logged.
-    sealed: Option<(Instant, bool)>,
+    /// The time of the first poll that found the current store sealed.
+    sealed: Option<Instant>,
 }
 
 /// The result of the last polls of both stores.
 struct Poll {
-    /// The start of the older poll.
-    began: Instant,
+    /// The start of the poll. While neither store is open, the start of the older poll of both stores; `None` if the state
+    /// of the next store is missing, or may not stay.
+    began: Option<Instant>,
     found: Found,
 }
 
-#[derive(Clone, PartialEq, Eq)]
+#[derive(PartialEq, Eq)]
 enum Found {
     /// The current store is open.
     Open,
     /// Neither store is open.
     Sealed,
-    /// A state could not be read.
-    Unknown,
     /// The current store was handed over to a third store. The reason continues a sentence that begins with "the store".
     Elsewhere(String),
 }
@@ -116,43 +115,29 @@ impl CurrentStore {
         })
     }
 
-    /// Waits until a call that was refused as sealed can be repeated.
-    async fn wait_for_open(&self, error: StoreError) -> Result<(), StoreError> {
-        let failed_at = Instant::now();
-        if self.view.borrow().poll.is_none() {
-            return Err(error);
-        }
-        self.wait_for(MAX_WAIT, |_, poll| {
-            poll.began >= failed_at && matches!(poll.found, Found::Open | Found::Elsewhere(_))
-        })
-        .await
-    }
-
-    /// Waits for a poll that began after `began`, the start of a read of `ports`. Returns `false` if another store has
-    /// become the current one.
-    async fn stays_current(&self, ports: &Arc<Ports>, began: Instant) -> Result<bool, StoreError> {
+    /// Wakes the polls, and waits up to `limit` until a poll that begins now finds what `may_end` accepts, or until
+    /// `ports` are not the current ones. Returns whether they are. Fails for a store that was handed over to a third store.
+    async fn wait(
+        &self,
+        ports: &Arc<Ports>,
+        limit: Duration,
+        may_end: fn(&Found) -> bool,
+    ) -> Result<bool, StoreError> {
+        let (now, mut views) = (Instant::now(), self.view.subscribe());
+        self.wake.iter().for_each(Notify::notify_one);
         let is_current =
             |view: &View| view.ports.as_ref().is_some_and(|now| Arc::ptr_eq(now, ports));
-        self.wait_for(MAX_READ_WAIT, |view, poll| {
-            !is_current(view) || poll.began >= began && poll.found != Found::Unknown
-        })
-        .await?;
-        Ok(is_current(&self.view.borrow()))
-    }
-
-    /// Wakes the polls, and waits up to `limit` for a view that `may_end` accepts. Fails at once for a store that was
-    /// handed over to a third store.
-    async fn wait_for(
-        &self,
-        limit: Duration,
-        may_end: impl Fn(&View, &Poll) -> bool,
-    ) -> Result<(), StoreError> {
-        let mut views = self.view.subscribe();
-        self.wake.iter().for_each(Notify::notify_one);
-        let view = views.wait_for(|view| view.poll.as_ref().is_none_or(|poll| may_end(view, poll)));
-        match timeout(limit, view).await.map(|view| view.map(|view| view.reason())) {
-            Ok(Ok(None)) => Ok(()),
-            Ok(Ok(Some(reason))) => Err(StoreError::sealed(reason)),
+        let ended = views.wait_for(|view| match &view.poll {
+            Some(poll) if is_current(view) => poll.began >= Some(now) && may_end(&poll.found),
+            _ => true,
+        });
+        match timeout(limit, ended).await {
+            Ok(Ok(view)) => match &view.poll {
+                Some(Poll { found: Found::Elsewhere(reason), .. }) => {
+                    Err(StoreError::sealed(reason.clone()))
+                }
+                _ => Ok(is_current(&view)),
+            },
             Ok(Err(_)) | Err(_) => Err(StoreError::unavailable(
                 "the store is sealed, and the store that takes its place cannot be reached",
             )),
@@ -160,29 +145,20 @@ impl CurrentStore {
     }
 }
 
-/// Calls the current store until it does not refuse the call as sealed.
+/// Calls the current store until it does not refuse the call as sealed. Unless `$is_newest`, waits for a poll, and calls
+/// again if another store has become the current one.
 macro_rules! on_open_store {
-    ($self:ident, |$ports:ident| $call:expr) => {
+    ($self:ident, |$ports:ident| $call:expr, |$done:ident| $is_newest:expr) => {
         loop {
-            let $ports = $self.ports()?;
-            match $call.await {
-                Err(error @ StoreError::Sealed(_)) => $self.wait_for_open(error).await?,
-                done => break done,
-            }
-        }
-    };
-}
-
-/// Reads from the current store, and reads again if another store has become the current one. Waits for no poll if
-/// `$is_newest`.
-macro_rules! read_newest {
-    ($self:ident, |$ports:ident| $call:expr, |$read:ident| $is_newest:expr) => {
-        loop {
-            let (ports, began) = ($self.ports()?, Instant::now());
+            let ports = $self.ports()?;
             let $ports = &ports;
             match $call.await {
-                Err(error @ StoreError::Sealed(_)) => $self.wait_for_open(error).await?,
-                Ok($read) if !$is_newest && !$self.stays_current(&ports, began).await? => {}
+                // Without a next store, no store replaces the sealed one.
+                Err(StoreError::Sealed(_)) if $self.view.borrow().poll.is_some() => {
+                    $self.wait(&ports, MAX_WAIT, |found| *found != Found::Sealed).await?;
+                }
+                Ok($done)
+                    if !$is_newest && !$self.wait(&ports, MAX_READ_WAIT, |_| true).await? => {}
                 done => break done,
             }
         }
@@ -197,21 +173,19 @@ impl PetRepository for CurrentStore {
         pet: NewPet,
         request: Option<IdempotencyRequest>,
     ) -> Result<Added, AddError> {
-        let added = on_open_store!(self, |ports| async {
-            match ports.pets.add(pet.clone(), request).await {
-                Err(AddError::Store(error)) => Err(error),
-                added => Ok(added),
-            }
-        });
-        added?
+        let call = async |ports: &Ports| match ports.pets.add(pet.clone(), request).await {
+            Err(AddError::Store(error)) => Err(error),
+            added => Ok(added),
+        };
+        on_open_store!(self, |ports| call(ports), |_added| true)?
     }
 
     async fn find(&self, id: PetId) -> Result<Versioned<Option<Pet>>, StoreError> {
-        read_newest!(self, |ports| ports.pets.find(id), |read| read.version.is_some())
+        on_open_store!(self, |ports| ports.pets.find(id), |read| read.version.is_some())
     }
 
     async fn list(&self, query: PetQuery) -> Result<Versioned<PetPage>, StoreError> {
-        read_newest!(self, |ports| ports.pets.list(query), |read| read.version.is_some())
+        on_open_store!(self, |ports| ports.pets.list(query), |read| read.version.is_some())
     }
 
     fn version(&self) -> Option<CatalogueVersion> {
@@ -219,7 +193,7 @@ impl PetRepository for CurrentStore {
     }
 
     async fn purge_expired(&self, cutoff: Timestamp, limit: u32) -> Result<Purged, StoreError> {
-        on_open_store!(self, |ports| ports.pets.purge_expired(cutoff, limit))
+        on_open_store!(self, |ports| ports.pets.purge_expired(cutoff, limit), |_purged| true)
     }
 }
 
@@ -228,11 +202,11 @@ impl PetRepository for CurrentStore {
 impl KeyStore for CurrentStore {
     async fn load(&self, unless: Option<KeyRevision>) -> Result<Option<StoredKeys>, StoreError> {
         // A sealed store returns its keys too, and the other store may have newer keys.
-        read_newest!(self, |ports| ports.keys.load(unless), |_keys| false)
+        on_open_store!(self, |ports| ports.keys.load(unless), |_keys| false)
     }
 
     async fn load_changes(&self, known: Option<KeyMark>) -> Result<KeyChanges, StoreError> {
-        read_newest!(self, |ports| ports.keys.load_changes(known), |_keys| false)
+        on_open_store!(self, |ports| ports.keys.load_changes(known), |_keys| false)
     }
 
     async fn save(
@@ -242,10 +216,14 @@ impl KeyStore for CurrentStore {
         removed: Vec<KeyId>,
     ) -> Result<SaveOutcome, StoreError> {
         // The other store has another revision, so the caller gets a conflict and loads the keys again.
-        on_open_store!(self, |ports| ports.keys.save(expected, changed.clone(), removed.clone()))
+        on_open_store!(
+            self,
+            |ports| ports.keys.save(expected, changed.clone(), removed.clone()),
+            |_outcome| true
+        )
     }
 
     async fn note_uses(&self, uses: Vec<(KeyId, Timestamp)>) -> Result<(), StoreError> {
-        on_open_store!(self, |ports| ports.keys.note_uses(uses.clone()))
+        on_open_store!(self, |ports| ports.keys.note_uses(uses.clone()), |_noted| true)
     }
 }

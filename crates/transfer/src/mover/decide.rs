@@ -19,22 +19,23 @@ pub(crate) fn next_step(seen: &Observed) -> Step {
         (Some(source), None) if seen.seals(source) && seen.opening.is_none() => {
             return reopen(seen, source, None);
         }
-        // Ending here would leave the source sealed.
-        _ if seen.seal.is_some() => return Step::Ask,
-        _ => return seen.ending.map_or(Step::Ask, Step::End),
+        // Ending under a seal would leave the source sealed.
+        _ => return seen.ending.filter(|_| seen.seal.is_none()).map_or(Step::Ask, Step::End),
     };
+    let is_behind = target.is_successor_of(source);
     if source.id == target.id {
         Step::End(End::SameStore)
-    } else if target.is_successor_of(source) {
-        behind(seen, source, target)
+    } else if is_behind && seen.goal == Goal::Cancel {
+        Step::End(End::TooLate)
+    } else if is_behind && is_sealed_to(source, target) && !(seen.is_behind && seen.seal.is_some())
+    {
+        Step::End(End::HandedOver)
     } else if source.phase.is_open()
         && is_sealed_to(target, source)
         && !source.is_successor_of(target)
     {
         // A service that starts with the target would not find the source.
         reopen(seen, source, Some(target))
-    } else if seen.goal == Goal::Cancel {
-        cancel(seen, source, target)
     } else if seen.opening == Some(target.revision) {
         claim(source, target)
     } else {
@@ -42,24 +43,31 @@ pub(crate) fn next_step(seen: &Observed) -> Step {
     }
 }
 
-/// Returns the step of a mover that sent no opening of the target, or whose opening can no longer arrive.
+/// Returns the step of a mover that sent no opening of the target, or whose opening can no longer arrive. A target that
+/// has taken the source's place needs no claim.
 fn hand_over(seen: &Observed, source: &StoreState, target: &StoreState) -> Step {
     let is_filling = target.phase == Phase::Filling { from: source.id };
-    let holds = is_filling && seen.claim == Some(target.revision);
+    let has_claim = is_filling && seen.claim == Some(target.revision);
+    let holds = has_claim || target.is_successor_of(source);
     let is_sealed = is_sealed_to(source, target);
+    let cancels = seen.goal == Goal::Cancel;
     // A seal without an answer may have arrived after the filling was canceled, or after another mover had ended.
-    let may_seal = is_sealed && seen.seal.is_some();
+    let may_seal = is_sealed && (seen.seal.is_some() || cancels);
     let must_reopen = if seen.seals(source) {
         let may_end = seen.ending.is_some() || seen.is_late || seen.is_rewritten(source);
-        !is_sealed || !holds || may_end || seen.stage < Stage::Ready
+        !is_sealed || !holds || may_end || cancels || seen.stage < Stage::Ready
     } else {
-        is_sealed && holds || may_seal && !matches!(target.phase, Phase::Filling { .. })
+        is_sealed && holds || may_seal && !is_filling
     };
     if must_reopen {
         reopen(seen, source, Some(target))
+    } else if cancels && is_filling && source.phase.is_open() && seen.ending.is_none() {
+        // The source is open under a claim that fences the opening of another mover. So services use the source, even if
+        // the give-back arrives late.
+        give_back(seen, source, target, Phase::Sealed { to: source.id, label: String::new() })
     } else if holds {
         fill(seen, source, target)
-    } else if seen.claim.is_some() && !may_seal {
+    } else if seen.claim.is_some() && !may_seal && !cancels {
         // Another mover fills the target, and caused the difference.
         let ending = seen.ending.filter(|end| !(is_filling && *end == End::Different));
         Step::End(ending.unwrap_or(End::Overtaken))
@@ -71,9 +79,10 @@ fn hand_over(seen: &Observed, source: &StoreState, target: &StoreState) -> Step 
 /// Returns the step of a mover that has no claim of the target.
 fn begin(seen: &Observed, source: &StoreState, target: &StoreState) -> Step {
     let is_sealed = is_sealed_to(source, target);
+    let canceled = (seen.goal == Goal::Cancel).then_some(End::Canceled);
     match (&source.phase, &target.phase) {
-        _ if !is_sealed && let Some(end) = seen.ending => Step::End(end),
         (phase, _) if !is_sealed && !phase.is_open() => Step::End(End::RefusedSource),
+        _ if !is_sealed && let Some(end) = seen.ending.or(canceled) => Step::End(end),
         (_, Phase::Filling { from: other } | Phase::Sealed { to: other, .. })
             if *other != source.id =>
         {
@@ -83,71 +92,31 @@ fn begin(seen: &Observed, source: &StoreState, target: &StoreState) -> Step {
     }
 }
 
-/// Returns the step of a mover that holds the claim of the target.
+/// Returns the step of a mover that holds the claim of the target, or whose target has taken the source's place.
 fn fill(seen: &Observed, source: &StoreState, target: &StoreState) -> Step {
-    let seals = seen.seals(source);
-    match (seen.ending, &seen.found) {
-        (Some(End::Different), Some(phase @ (Phase::Open { .. } | Phase::Sealed { .. }))) => {
-            return give_back(seen, source, target, phase.clone());
-        }
-        (Some(end), _) => return Step::End(end),
-        (None, _) if !seals && !source.phase.is_open() => return Step::End(End::RefusedSource),
-        (None, _) => {}
+    let (seals, is_behind) = (seen.seals(source), target.phase.is_open());
+    if let Some(end) = seen.ending {
+        return match &seen.found {
+            Some(phase) if end == End::Different && !is_behind => {
+                give_back(seen, source, target, phase.clone())
+            }
+            _ => Step::End(end),
+        };
     }
     match seen.stage {
+        _ if !seals && !source.phase.is_open() => Step::End(End::RefusedSource),
+        Stage::Complete if seals && is_behind => Step::End(End::SealedAgain),
         Stage::Complete if seals => {
             let phase = Phase::Open { from: Some(source.id) };
             Step::Change(Change::Open, above(target, source.revision, phase))
         }
         _ if seals => Step::Work(Work::Finish),
-        stage if stage == Stage::Unknown || seen.is_rewritten(source) => {
-            Step::Work(Work::Compare { empty: seen.found.as_ref().is_some_and(Phase::is_open) })
+        stage if stage == Stage::Unknown || seen.is_rewritten(source) => Step::Work(Work::Compare),
+        Stage::Unknown | Stage::Compared if !is_behind => Step::Work(Work::Follow),
+        Stage::Unknown | Stage::Compared | Stage::Ready | Stage::Complete => {
+            let phase = Phase::Sealed { to: target.id, label: String::new() };
+            Step::Change(Change::Seal, source.next(phase))
         }
-        Stage::Unknown | Stage::Compared => Step::Work(Work::Follow),
-        Stage::Ready | Stage::Complete => seal(source, target),
-    }
-}
-
-/// Returns the step of a mover whose target is open in the source's place.
-fn behind(seen: &Observed, source: &StoreState, target: &StoreState) -> Step {
-    match &source.phase {
-        _ if seen.goal == Goal::Cancel => Step::End(End::TooLate),
-        Phase::Open { .. } if seen.seals(source) => reopen(seen, source, None),
-        Phase::Open { .. } => match seen.ending {
-            Some(end) => Step::End(end),
-            None if seen.is_behind => seal(source, target),
-            None => Step::Work(Work::CompareBehind),
-        },
-        Phase::Sealed { to, .. } if *to == target.id => match seen.stage {
-            _ if !seen.is_behind || seen.seal.is_none() => Step::End(End::HandedOver),
-            _ if seen.ending.is_some() => reopen(seen, source, None),
-            Stage::Complete => Step::End(End::SealedAgain),
-            Stage::Ready => Step::Work(Work::CompareBehind),
-            Stage::Unknown | Stage::Compared => reopen(seen, source, None),
-        },
-        Phase::Sealed { .. } | Phase::Filling { .. } => Step::End(End::RefusedSource),
-    }
-}
-
-/// Ends the filling of the target. First opens the source, under a new claim that fences the opening of another mover.
-/// So services use the source, even if the give-back arrives late.
-fn cancel(seen: &Observed, source: &StoreState, target: &StoreState) -> Step {
-    let is_filling = target.phase == Phase::Filling { from: source.id };
-    match &source.phase {
-        Phase::Open { .. } if is_filling => {
-            let phase = Phase::Sealed { to: source.id, label: String::new() };
-            let step = give_back(seen, source, target, phase);
-            seen.ending.map_or(step, Step::End)
-        }
-        Phase::Open { .. } => Step::End(End::Canceled),
-        Phase::Sealed { to, .. } if *to == target.id => {
-            if is_filling && seen.claim != Some(target.revision) && !seen.seals(source) {
-                claim(source, target)
-            } else {
-                reopen(seen, source, Some(target))
-            }
-        }
-        Phase::Filling { .. } | Phase::Sealed { .. } => Step::End(End::RefusedSource),
     }
 }
 
@@ -161,16 +130,14 @@ fn claim(source: &StoreState, target: &StoreState) -> Step {
     Step::Change(Change::Claim, above(target, source.revision, phase))
 }
 
-fn seal(source: &StoreState, target: &StoreState) -> Step {
-    let phase = Phase::Sealed { to: target.id, label: String::new() };
-    Step::Change(Change::Seal, source.next(phase))
-}
-
-/// Gives the target back. First raises the revision of an open source above the next revision of the target. Services
-/// that start with the target then use the source, even if the give-back arrives late.
+/// Gives the target back. If the target was handed over to the source, first raises the revision of an open source above
+/// the next revision of the target. Services that start with the target then use the source, even if the give-back
+/// arrives late, and even if the target had lost its seal.
 fn give_back(seen: &Observed, source: &StoreState, target: &StoreState, phase: Phase) -> Step {
-    let (seals, back) = (matches!(phase, Phase::Sealed { .. }), target.next(phase));
-    if seals && source.phase.is_open() && !source.is_successor_of(&back) {
+    let was_handed_over = matches!(phase, Phase::Sealed { .. })
+        || source.phase == Phase::Open { from: Some(target.id) };
+    let back = target.next(phase);
+    if was_handed_over && source.phase.is_open() && !source.is_successor_of(&back) {
         return reopen(seen, source, Some(target));
     }
     Step::Change(Change::GiveBack, back)
@@ -179,15 +146,12 @@ fn give_back(seen: &Observed, source: &StoreState, target: &StoreState, phase: P
 /// Opens the source under a higher revision than the target has now or after a give-back. If the target has taken the
 /// source's place, the source is opened as a separate store, which services of the target do not use.
 fn reopen(seen: &Observed, source: &StoreState, target: Option<&StoreState>) -> Step {
-    let from = match (&source.phase, target) {
-        _ if seen.is_behind => None,
-        (_, Some(target)) => Some(target.id),
-        (Phase::Sealed { to, .. }, None) => Some(*to),
-        (Phase::Open { from }, None) => *from,
-        (Phase::Filling { .. }, None) => None,
+    let (from, revision) = match target {
+        _ if seen.is_behind => (None, 0),
+        Some(target) => (Some(target.id), target.revision),
+        None => (source.phase.parts().1, 0),
     };
-    let target_revision = target.map_or(0, |target| target.revision);
-    Step::Change(Change::Reopen, above(source, target_revision + 1, Phase::Open { from }))
+    Step::Change(Change::Reopen, above(source, revision + 1, Phase::Open { from }))
 }
 
 /// Returns the next state of a store, with a higher revision than `other`.

@@ -26,7 +26,8 @@ pub(crate) struct Observed {
     pub(crate) is_late: bool,
     pub(super) goal: Goal,
     tries_left: u32,
-    /// The phase of the target before the first claim, while the target still holds only its own rows.
+    /// The phase of the target before the first claim, while the target still holds only its own rows. `None` if an
+    /// earlier run was filling the target.
     pub(super) found: Option<Phase>,
     /// The revision of the target under the mover's claim.
     pub(super) claim: Option<i64>,
@@ -38,7 +39,7 @@ pub(crate) struct Observed {
     /// The rewrites of the source before the last comparison.
     rewrites: i64,
     pub(super) stage: Stage,
-    /// `true` if the target has taken the source's place, but the source is open and the target holds all of its rows.
+    /// `true` if the target had already taken the source's place before the last comparison, but the source was open.
     pub(super) is_behind: bool,
     /// The end of the run once the source is open.
     pub(super) ending: Option<End>,
@@ -69,27 +70,18 @@ impl Observed {
         self.ending.get_or_insert(End::Stopped);
     }
 
-    /// Notes the result of a step that `next_step` returned for these observations. Returns whether both states must be
-    /// read before the next step. After a seal, the states are not read again, because writes wait.
-    pub(crate) fn note(&mut self, step: &Step, outcome: Outcome) -> bool {
+    /// Notes the result of a step that `next_step` returned for these observations.
+    pub(crate) fn note(&mut self, step: &Step, outcome: Outcome) {
         match (step, outcome) {
-            (Step::Change(Change::Seal, sealed), Outcome::Done) => {
-                (self.seal, self.stage) = (Some(sealed.revision), Stage::Ready);
-                self.source = Some(sealed.clone());
-                return false;
-            }
-            (Step::Change(change, new), Outcome::Done) => self.note_change(*change, new.revision),
-            (Step::Work(work), Outcome::Done) => self.note_work(*work),
-            (_, Outcome::Late) => self.stage = Stage::Compared,
+            (step, Outcome::Done) => self.note_done(step),
             (_, Outcome::Different) => _ = self.ending.get_or_insert(End::Different),
             (_, Outcome::Failed) => {
                 self.ending.get_or_insert(End::Failed);
                 self.found = None;
             }
             (step, Outcome::Unanswered) => self.note_unanswered(step),
-            (_, Outcome::Fenced) | (Step::Ask | Step::End(_), Outcome::Done) => {}
+            (_, Outcome::Fenced) => {}
         }
-        true
     }
 
     /// Notes a lost answer. The work under a seal no longer counts, so the next step opens the source.
@@ -110,48 +102,43 @@ impl Observed {
         }
     }
 
-    fn note_change(&mut self, change: Change, revision: i64) {
-        match change {
-            Change::Claim => {
-                if self.claim.is_none() && self.found.is_none() {
-                    self.found = self.target.as_ref().map(|target| target.phase.clone());
-                }
-                (self.claim, self.opening, self.stage) = (Some(revision), None, Stage::Unknown);
+    fn note_done(&mut self, step: &Step) {
+        let source = self.source.as_ref();
+        match step {
+            Step::Change(Change::Claim, new) => {
+                let found = self.target.as_ref().map(|target| target.phase.clone());
+                let found = found.filter(|found| !matches!(found, Phase::Filling { .. }));
+                self.found = self.found.take().or(found);
+                (self.claim, self.opening, self.stage) = (Some(new.revision), None, Stage::Unknown);
                 // No opening can follow a seal that is older than this claim, so this mover may end the seal.
-                let source = self.source.as_ref();
-                if let Some(source) = source.filter(|source| !source.phase.is_open()) {
-                    self.seal = Some(source.revision);
-                }
+                let sealed = source.filter(|source| !source.phase.is_open());
+                self.seal = sealed.map(|source| source.revision);
             }
-            Change::Reopen => {
+            Step::Change(Change::Reopen, _) => {
                 // Services add rows again, so the work under the seal must be repeated.
                 self.stage = self.stage.min(Stage::Compared);
-                self.opening = None;
                 if self.seal.take().is_some() {
                     self.use_up_try(End::Failed);
                 }
             }
-            Change::GiveBack => self.claim = None,
-            Change::Seal | Change::Open => self.opening = self.claim,
-        }
-    }
-
-    fn note_work(&mut self, work: Work) {
-        let source = self.source.as_ref();
-        match work {
-            Work::Compare { .. } => {
+            Step::Change(Change::GiveBack, _) => self.claim = None,
+            Step::Change(Change::Seal, new) => {
+                (self.seal, self.stage) = (Some(new.revision), Stage::Ready);
+            }
+            Step::Change(Change::Open, _) => self.opening = self.claim,
+            Step::Work(Work::Compare) => {
                 self.rewrites = source.map_or(0, |source| source.rewrites);
+                // A seal without an answer can no longer arrive: the source has another revision.
+                (self.is_behind, self.seal) = (self.is_handed_over(), None);
                 self.found.take_if(|found| found.is_open());
                 if self.stage > Stage::Unknown {
                     self.use_up_try(End::Rewritten);
                 }
                 self.stage = Stage::Compared;
             }
-            Work::Follow => self.stage = Stage::Ready,
-            Work::CompareBehind if source.is_some_and(|source| source.phase.is_open()) => {
-                (self.is_behind, self.seal) = (true, None);
-            }
-            Work::Finish | Work::CompareBehind => self.stage = Stage::Complete,
+            Step::Work(Work::Follow) => self.stage = Stage::Ready,
+            Step::Work(Work::Finish) => self.stage = Stage::Complete,
+            Step::Ask | Step::End(_) => {}
         }
     }
 
@@ -163,6 +150,20 @@ impl Observed {
             self.ending.get_or_insert(end);
             self.found = None;
         }
+    }
+
+    /// Returns whether the target has taken the source's place.
+    pub(crate) fn is_handed_over(&self) -> bool {
+        let target = self.target.as_ref();
+        target
+            .zip(self.source.as_ref())
+            .is_some_and(|(target, source)| target.is_successor_of(source))
+    }
+
+    /// Returns whether the target must be empty: it is or was a store of its own, not filled by a mover.
+    pub(crate) fn must_be_empty(&self) -> bool {
+        let phase = self.target.as_ref().map(|target| &target.phase);
+        self.found.as_ref().or(phase).is_some_and(Phase::is_open)
     }
 
     /// Returns whether the source has a seal that this mover made or may end, or may still receive this mover's seal.

@@ -40,17 +40,14 @@ impl Change {
 /// Work on the rows of both stores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Work {
-    /// Compares everything that the target holds with the source.
-    Compare {
-        /// The target must be empty.
-        empty: bool,
-    },
+    /// Compares everything that the target holds with the source. If the target has taken the source's place, compares
+    /// everything that the source holds with the target.
+    Compare,
     /// Copies and compares in passes, until little is left.
     Follow,
-    /// Copies and compares the rest, while the source is sealed.
+    /// Copies and compares the rest, while the source is sealed. Copies nothing into a target that has taken the source's
+    /// place.
     Finish,
-    /// Compares every row of the source with the target, which has already replaced the source.
-    CompareBehind,
 }
 
 /// The end of a run.
@@ -87,12 +84,10 @@ pub(crate) enum End {
 pub(crate) enum Outcome {
     /// The state was replaced, or the work is done.
     Done,
-    /// The store refused the step, because its state has changed.
+    /// The store refused the step, because its state has changed, or the time of the step is over.
     Fenced,
     /// The call failed or had no answer: it may still take effect at any time.
     Unanswered,
-    /// The work took longer than writes may wait.
-    Late,
     /// The rows differ.
     Different,
     /// The call failed without an effect, and will fail again.

@@ -255,6 +255,6 @@ fn a_canceled_way_back_leaves_one_store_open() {
 #[test]
 fn a_raw_copy_of_the_source_is_sealed_only_if_the_target_holds_all_of_it() {
     let budget = Budget { additions: 2, restores: 1, runs: 3, ..Budget::default() };
-    let ends = ends(fresh(), 0, Budget { unanswered: 1, runs: 2, ..budget });
+    let ends = ends(fresh(), 0, Budget { unanswered: 1, late: 1, runs: 2, ..budget });
     assert!(ends.contains(&End::SealedAgain) && ends.contains(&End::Different), "{ends:?}");
 }

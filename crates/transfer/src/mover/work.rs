@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use petstore_domain::{ArchiveError, StoreCounts, StoreError, WriterRole};
-use tokio::time::{Instant, timeout};
+use petstore_domain::{RecordPosition, StoreCounts, WriterRole};
+use tokio::time::{Instant, timeout_at};
 
 use crate::{
     compare::{Pair, Position},
@@ -29,59 +29,43 @@ const MAX_PASSES: u32 = 100;
 impl Run<'_> {
     pub(super) async fn work(&mut self, work: Work) -> Outcome {
         let done = match work {
-            Work::Compare { empty } => self.compare(empty).await,
+            Work::Compare => self.compare().await,
             Work::Follow => self.follow().await,
             Work::Finish => {
-                let sealed_for = self.sealed_at.map_or(Duration::ZERO, |at| at.elapsed());
-                let limit = SEAL_LIMIT.saturating_sub(sealed_for);
-                match timeout(limit, self.pass(false, u64::MAX)).await {
-                    Ok(done) => done.map(drop),
-                    Err(_) => return Outcome::Late,
-                }
+                let deadline = self.sealed_at.unwrap_or_else(Instant::now) + SEAL_LIMIT;
+                let done = timeout_at(deadline, self.pass(false, u64::MAX)).await;
+                let Ok(done) = done else { return Outcome::Fenced };
+                done.map(drop)
             }
-            Work::CompareBehind => self.compare_behind().await,
         };
-        let Err(error) = done else { return Outcome::Done };
-        let outcome = match &error {
-            TransferError::Source(error) | TransferError::Target(ArchiveError::Store(error)) => {
-                match error {
-                    StoreError::Unavailable(_) => Outcome::Unanswered,
-                    StoreError::Sealed(_) => Outcome::Fenced,
-                    StoreError::Refused(_) | StoreError::Corrupt(_) => Outcome::Failed,
-                }
-            }
-            TransferError::Canceled => {
-                self.seen.stop();
-                Outcome::Fenced
-            }
-            TransferError::OtherData(_)
-            | TransferError::Refused(_)
-            | TransferError::Target(ArchiveError::OtherPet(_) | ArchiveError::Conflict { .. }) => {
-                Outcome::Different
-            }
-            TransferError::Different(_) | TransferError::Failed(_) => Outcome::Failed,
-        };
-        self.error = Some(error);
-        outcome
+        match done {
+            Ok(()) => Outcome::Done,
+            Err(error) => self.note_error(error),
+        }
     }
 
-    /// Compares every row of the target with the source.
-    pub(super) async fn compare(&mut self, empty: bool) -> Result<(), TransferError> {
-        let mut pair = self.pair().await?;
-        let counts = if empty { pair.target.counts().await } else { Ok(StoreCounts::default()) };
-        let counts = counts.map_err(TransferError::target)?;
-        if counts != StoreCounts::default() {
-            let StoreCounts { pets, keys, records } = counts;
-            return Err(TransferError::Refused(format!(
-                "{} is not empty; name an empty store (it holds {pets} animals, {keys} API keys and {records} \
-                 idempotency records)",
-                self.mover.target.label
-            )));
+    /// Compares every row of the target with the source. If the target has taken the source's place, compares every row of
+    /// the source with the target.
+    pub(super) async fn compare(&mut self) -> Result<(), TransferError> {
+        self.checked = Position::default();
+        if self.seen.is_handed_over() {
+            return self.compare_behind().await;
         }
-        let start = Position::default();
-        let compared = pair.compare(Expect::Part, start, self.on_progress).await?;
+        let mut pair = self.pair().await?;
+        if self.seen.must_be_empty() {
+            let counts = pair.target.counts().await.map_err(TransferError::target)?;
+            if counts != StoreCounts::default() {
+                let (StoreCounts { pets, keys, records }, target) =
+                    (counts, &self.mover.target.label);
+                return Err(TransferError::Refused(format!(
+                    "{target} is not empty; name an empty store (it holds {pets} animals, {keys} API keys and {records} \
+                     idempotency records)"
+                )));
+            }
+        }
+        let compared = pair.compare(Expect::Part, self.checked, self.on_progress).await?;
         let last = Position { pet: compared.last, record: None };
-        (self.copied, self.checked) = (Copied { last, ..Copied::default() }, start);
+        self.copied = Copied { last, ..Copied::default() };
         Ok(())
     }
 
@@ -102,17 +86,20 @@ impl Run<'_> {
     }
 
     /// Copies the rows added since the last pass. If at most `short` animals were added, also compares all rows that
-    /// were not compared yet, and returns `true`.
+    /// were not compared yet, and returns `true`. Only compares if the target has taken the source's place.
     async fn pass(&mut self, yields: bool, short: u64) -> Result<bool, TransferError> {
+        if self.seen.is_behind {
+            return self.compare_behind().await.map(|()| true);
+        }
         let claim = self.seen.target.as_ref().map_or(0, |target| target.revision);
         let target = &*self.mover.target.archive;
         let cutoff = self.cutoff();
-        let writer = RowWriter { target, writer: WriterRole::Mover(claim), cutoff, yields };
+        let (writer, total) = (WriterRole::Mover(claim), StoreCounts::default());
+        let writer = RowWriter { target, writer, cutoff, yields, total };
         let source = self.mover.source.archive.snapshot().await;
         let mut source = source.map_err(TransferError::Source)?;
         let before = self.copied.pets;
-        let progress = (0, StoreCounts::default());
-        writer.copy(&mut *source, &mut self.copied, progress, self.on_progress).await?;
+        writer.copy(&mut *source, &mut self.copied, self.on_progress).await?;
         if self.copied.pets - before > short {
             return Ok(false);
         }
@@ -123,33 +110,24 @@ impl Run<'_> {
         Ok(true)
     }
 
-    /// Compares every row of the source with the target, which has already replaced the source. Under the seal, only
-    /// checks that nothing was added or changed since.
+    /// Compares the unchecked rows of the source with the target, which has already taken the place of the source.
     async fn compare_behind(&mut self) -> Result<(), TransferError> {
         let mut pair = self.pair().await?;
-        let highest = pair.source.highest_ids().await.map_err(TransferError::Source)?;
-        let rewrites = self.seen.source.as_ref().map_or(0, |source| source.rewrites);
-        let now = Some((highest, rewrites));
-        let more = if self.sealed_at.is_none() {
-            let start = Position::default();
-            match pair.compare(Expect::Whole, start, self.on_progress).await {
-                Ok(_) => {
-                    self.behind = now;
-                    return Ok(());
-                }
-                Err(TransferError::OtherData(difference)) => difference.to_string(),
-                Err(error) => return Err(error),
+        match pair.compare(Expect::Whole, self.checked, self.on_progress).await {
+            Ok(compared) => {
+                let record = compared.last.map(RecordPosition::end_of);
+                self.checked = Position { pet: compared.last, record };
+                Ok(())
             }
-        } else if self.behind == now {
-            return Ok(());
-        } else {
-            "rows that were added a moment ago".to_owned()
-        };
-        let [source, target] = [&self.mover.source.label, &self.mover.target.label];
-        Err(TransferError::Refused(format!(
-            "{target} has already taken the place of {source}, but {source} is open and holds more rows, so {source} \
-             is a copy that was used: {more}; to make the copy an independent store, run 'petstore store release \
-             {source} --force'"
-        )))
+            Err(TransferError::OtherData(difference)) => {
+                let [source, target] = [&self.mover.source.label, &self.mover.target.label];
+                Err(TransferError::Refused(format!(
+                    "{target} has already taken the place of {source}, but {source} is open and holds more rows, so \
+                     {source} is a copy that was used: {difference}; to make the copy an independent store, run \
+                     'petstore store release {source} --force'"
+                )))
+            }
+            Err(error) => Err(error),
+        }
     }
 }

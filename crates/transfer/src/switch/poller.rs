@@ -1,7 +1,7 @@
 //! The task that polls two stores, and selects the store that a service uses. A store that hangs does not delay the
 //! polls of the other store.
 
-use std::{convert::Infallible, fmt, mem, sync::Arc, time::Duration};
+use std::{convert::Infallible, fmt, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use petstore_domain::{Handover, Phase, StoreError, StoreState};
@@ -11,7 +11,7 @@ use tokio::{
 };
 
 use super::{CurrentStore, Found, Poll, Ports, View};
-use crate::store_ports::StorePorts;
+use crate::store_ports::{StorePorts, within};
 
 /// The interval of polls while the current store is not open.
 const WAIT_INTERVAL: Duration = Duration::from_millis(20);
@@ -46,18 +46,16 @@ pub struct Poller {
 pub(super) struct Store {
     ports: Arc<Ports>,
     side: StorePorts,
-    /// The last state that was read.
-    state: Option<StoreState>,
-    /// The start of the poll.
-    began: Instant,
-    /// `true` if the poll read the state.
+    /// The start of the last poll that read the state, and the state.
+    last: Option<(Instant, StoreState)>,
+    /// `true` if the last poll read the state.
     pub(super) is_read: bool,
 }
 
 impl Store {
-    fn new(side: StorePorts, state: Option<StoreState>) -> Self {
+    fn new(side: StorePorts, last: Option<(Instant, StoreState)>) -> Self {
         let ports = Arc::new(Ports { pets: side.pets.clone(), keys: side.keys.clone() });
-        Self { ports, side, state, began: Instant::now(), is_read: false }
+        Self { ports, side, last, is_read: false }
     }
 }
 
@@ -78,8 +76,8 @@ impl Poller {
         first: StorePorts,
         opener: Box<dyn NextStoreOpener>,
     ) -> Result<Self, StoreError> {
-        let state = first.handover.state().await?;
-        let stores = [Some(Store::new(first, Some(state))), None];
+        let last = (Instant::now(), first.handover.state().await?);
+        let stores = [Some(Store::new(first, Some(last))), None];
         current.view.send_replace(View { stores, ..View::default() });
         let poller = Self { current, opener };
         tokio::join!(poller.poll(0), poller.poll(1));
@@ -94,9 +92,11 @@ impl Poller {
     /// Polls the store at `place` until the future is dropped.
     async fn follow(&self, place: usize) -> Infallible {
         loop {
-            let is_open = self.poll(place).await;
+            self.poll(place).await;
             let is_there = self.handover(place).is_some();
             sleep(if is_there { WAIT_INTERVAL } else { OPEN_INTERVAL }).await;
+            let is_open =
+                matches!(self.current.view.borrow().poll, Some(Poll { found: Found::Open, .. }));
             if is_open {
                 let _ = timeout(POLL_INTERVAL, self.current.wake[place].notified()).await;
             } else {
@@ -105,38 +105,27 @@ impl Poller {
         }
     }
 
-    /// Reads the state of the store at `place`, and publishes the result. Returns whether the current store is open.
-    async fn poll(&self, place: usize) -> bool {
-        let began = Instant::now();
-        let mut problem = None;
+    /// Reads the state of the store at `place`, and publishes the result.
+    async fn poll(&self, place: usize) {
+        let view = &self.current.view;
         if self.handover(place).is_none() {
-            let opened = timeout(READ_LIMIT, self.opener.open()).await;
-            match opened.unwrap_or_else(|error| Err(StoreError::unavailable(error))) {
-                Ok(side) => self.change(|view| view.stores[place] = Some(Store::new(side, None))),
-                Err(StoreError::Unavailable(cause)) => problem = Some(cause.to_string()),
-                Err(error) => problem = Some(error.to_string()),
-            }
+            let opened = within(READ_LIMIT, self.opener.open()).await;
+            view.send_modify(|view| match opened {
+                Ok(side) => view.stores[place] = Some(Store::new(side, None)),
+                Err(StoreError::Unavailable(cause)) => view.warn(cause.to_string()),
+                Err(error) => view.warn(error.to_string()),
+            });
         }
-        let state = match self.handover(place) {
-            Some(handover) => timeout(READ_LIMIT, handover.state()).await.ok().and_then(Result::ok),
-            None => None,
-        };
-        let mut is_open = false;
-        self.change(|view| {
+        let Some(handover) = self.handover(place) else { return };
+        let began = Instant::now();
+        let state = within(READ_LIMIT, handover.state()).await.ok();
+        view.send_modify(|view| {
             if let Some(store) = &mut view.stores[place] {
-                (store.began, store.is_read) = (began, state.is_some());
-                store.state = state.or(store.state.take());
+                store.is_read = state.is_some();
+                store.last = state.map(|state| (began, state)).or(store.last.take());
             }
-            if let Some(problem) = problem {
-                view.warn(problem);
-            }
-            is_open = view.update() == Found::Open;
+            view.update();
         });
-        is_open
-    }
-
-    fn change(&self, change: impl FnOnce(&mut View)) {
-        self.current.view.send_modify(change);
     }
 
     fn handover(&self, place: usize) -> Option<Arc<dyn Handover>> {
@@ -146,68 +135,46 @@ impl Poller {
 }
 
 impl View {
-    /// Returns the reason why neither store can be used; `None` if a store can be used.
-    pub(super) fn reason(&self) -> Option<String> {
-        match self.poll.as_ref().map(|poll| &poll.found) {
-            Some(Found::Elsewhere(reason)) => Some(reason.clone()),
-            _ => None,
+    /// Selects the current store from the last polls: the other store if it has taken the place of the current store.
+    fn update(&mut self) {
+        let mut pair = self
+            .stores
+            .each_ref()
+            .map(|store| store.as_ref().and_then(|it| Some((it, it.last.as_ref()?))));
+        if self.is_next {
+            pair.reverse();
         }
-    }
-
-    /// Selects the current store from the last polls. Returns their result.
-    fn update(&mut self) -> Found {
-        let poll = self.evaluate();
-        let found = poll.found.clone();
-        if found == Found::Open {
-            self.sealed = None;
-        }
-        let store = self.stores[usize::from(self.is_next)].as_ref();
-        self.ports = store.map(|store| Arc::clone(&store.ports));
-        self.poll = Some(poll);
-        found
-    }
-
-    /// Returns the result of the last polls. Switches to the other store if it has taken the place of the current
-    /// store.
-    fn evaluate(&mut self) -> Poll {
-        let [first, next] = &self.stores;
-        let (current, other) = if self.is_next { (next, first) } else { (first, next) };
-        let Some((current, now)) = current.as_ref().and_then(|it| Some((it, it.state.as_ref()?)))
-        else {
-            return Poll { began: Instant::now(), found: Found::Unknown };
-        };
-        let other_state = other.as_ref().and_then(|other| other.state.as_ref());
-        if let (Some(other), Some(state)) = (other, other_state)
-            && other.is_read
+        if let [Some((_, (_, now))), Some((other, (_, state)))] = &pair
             && takes_over(state, now)
         {
             let store = &other.side.label;
             tracing::info!(store, "the service has switched to the store that took over");
             self.is_next = !self.is_next;
-            return Poll { began: Instant::now(), found: Found::Open };
+            pair.reverse();
         }
+        let [Some((current, (began, now))), other] = pair else { return };
+        self.ports = Some(Arc::clone(&current.ports));
         // The other store does not matter while the current store is open, and it may hang.
         if now.phase.is_open() {
-            let found = if current.is_read { Found::Open } else { Found::Unknown };
-            return Poll { began: current.began, found };
+            self.sealed = None;
+            self.poll = Some(Poll { began: Some(*began), found: Found::Open });
+            return;
         }
-        let (since, is_logged) = self.sealed.get_or_insert_with(|| (Instant::now(), false));
-        let is_young = since.elapsed() < MISSING_LIMIT;
-        let began = other.as_ref().map_or(current.began, |other| other.began.min(current.began));
-        let is_read = other.as_ref().is_some_and(|other| other.is_read);
-        let found = match unopened(now, other_state, is_read, is_young) {
-            Ok(found) => found,
-            Err((reason, label)) => {
-                if !mem::replace(is_logged, true) {
-                    tracing::error!(
-                        "the store {reason}, but the store of --next-store is not open in its place: restart this \
+        let since = self.sealed.get_or_insert_with(Instant::now);
+        self.poll = Some(
+            match sealed(now, other.map(|(_, last)| last), since.elapsed() < MISSING_LIMIT) {
+                Ok(of_other) => Poll { began: of_other.min(Some(*began)), found: Found::Sealed },
+                Err((reason, label)) => {
+                    if !matches!(self.poll, Some(Poll { found: Found::Elsewhere(_), .. })) {
+                        tracing::error!(
+                            "the store {reason}, but the store of --next-store is not open in its place: restart this \
                          service with --store {label}"
-                    );
+                        );
+                    }
+                    Poll { began: Some(*began), found: Found::Elsewhere(reason) }
                 }
-                Found::Elsewhere(reason)
-            }
-        };
-        Poll { began, found }
+            },
+        );
     }
 
     /// Logs why the next store cannot be opened. Skips a repeated line, and a line soon after another line.
@@ -223,35 +190,33 @@ impl View {
     }
 }
 
-/// Returns the result of the polls while the store with the state `now` is not open, and the other store has not taken
-/// its place. The error has the reason for which neither store can be used, and the label of the store to use.
-fn unopened(
+/// Returns the start of the poll of the `other` store, with the state that the poll has read. Returns `None` if the state
+/// may not stay. `now` is the state of the current store, which is not open and not replaced by the other store.
+///
+/// # Errors
+/// The reason why neither store can be used, and the label of the store to use.
+fn sealed(
     now: &StoreState,
-    other: Option<&StoreState>,
-    is_read: bool,
+    other: Option<&(Instant, StoreState)>,
     is_young: bool,
-) -> Result<Found, (String, String)> {
-    let (to, label) = match &now.phase {
-        Phase::Sealed { to, label } => (*to, label.as_str()),
-        Phase::Filling { from } => (*from, "another store"),
-        Phase::Open { .. } => return Ok(Found::Open),
-    };
-    let refused =
-        |phase: &Phase, label: &str| Err((phase.refusal().unwrap_or_default(), label.to_owned()));
-    match other {
-        Some(other) if other.id == to => match &other.phase {
-            _ if !is_read => Ok(Found::Unknown),
+) -> Result<Option<Instant>, (String, String)> {
+    let (_, to, label) = now.phase.parts();
+    let (phase, label) = match other {
+        None if is_young => return Ok(None),
+        Some((began, other)) if Some(other.id) == to => match &other.phase {
             // If the other store is open, its server lost its last changes.
-            Phase::Open { .. } => Ok(Found::Sealed),
-            Phase::Filling { from } if *from == now.id => Ok(Found::Sealed),
-            Phase::Sealed { to: third, label } if *third != now.id => refused(&other.phase, label),
+            Phase::Open { .. } => return Ok(Some(*began)),
+            Phase::Filling { from } if *from == now.id => return Ok(Some(*began)),
+            Phase::Sealed { to: third, label } if *third != now.id => {
+                (&other.phase, Some(&**label))
+            }
             // This occurs for a moment while a handover is canceled.
-            _ if is_young => Ok(Found::Unknown),
-            Phase::Filling { .. } | Phase::Sealed { .. } => refused(&now.phase, label),
+            _ if is_young => return Ok(None),
+            Phase::Filling { .. } | Phase::Sealed { .. } => (&now.phase, label),
         },
-        None if is_young => Ok(Found::Unknown),
-        _ => refused(&now.phase, label),
-    }
+        _ => (&now.phase, label),
+    };
+    Err((phase.refusal().unwrap_or_default(), label.unwrap_or("another store").to_owned()))
 }
 
 /// Returns whether a service that uses `current` must switch to `other`.

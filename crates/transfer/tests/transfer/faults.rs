@@ -373,6 +373,25 @@ async fn an_old_store_without_its_seal_is_not_used() {
     assert!(matches!(phase(&old).await, Phase::Sealed { .. }));
 }
 
+/// A preview compares both stores like the handover.
+#[tokio::test]
+async fn a_preview_names_a_row_that_only_an_old_store_without_its_seal_holds() {
+    let (old, new) = stores();
+    let (from, to) = (side(&old, None, "old"), side(&new, None, "new"));
+    let open = old.state().await.unwrap();
+    hand_over(&from, &to).await.unwrap();
+    let now = old.state().await.unwrap();
+    assert!(old.change_state(now.revision, open).await.unwrap());
+    let mut on_progress = |_| ControlFlow::Continue(());
+    let preview = mover(&from, &to).preview(&mut on_progress).await.unwrap();
+    assert!(preview.is_handed_over);
+    add(&*old).await;
+    let moved = hand_over(&from, &to).await.unwrap_err().to_string();
+    let previewed = mover(&from, &to).preview(&mut on_progress).await.unwrap_err().to_string();
+    assert_eq!(previewed, moved);
+    assert!(previewed.contains("old is a copy that was used: animal 1 is "), "{previewed}");
+}
+
 #[tokio::test(start_paused = true)]
 async fn rows_rewritten_during_a_handover_are_never_handed_over_with_old_values() {
     let (old, new) = stores();

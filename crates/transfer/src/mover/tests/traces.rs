@@ -46,6 +46,14 @@ impl World {
         panic!("the run never ends: {self:#?}");
     }
 
+    /// Carries out the next step of a run, which reads the states first.
+    fn acts(&mut self, run: usize) {
+        while matches!(self.runs[run].at, At::Reads { .. }) {
+            self.happens(Event::Reads(run));
+        }
+        self.happens(Event::Acts(run));
+    }
+
     #[track_caller]
     fn ends(&mut self, run: usize, end: End) {
         self.until(run, None);
@@ -184,8 +192,8 @@ fn a_target_that_never_opens_leaves_the_source_open() {
 fn a_source_is_opened_without_the_target_before_an_opening_was_sent() {
     let mut world = moving(Some(Change::Seal));
     // Seals the source, and copies the rest.
-    world.happens(Event::Acts(0));
-    world.happens(Event::Acts(0));
+    world.acts(0);
+    world.acts(0);
     world.happens(Event::Reads(0));
     world.happens(Event::CannotRead(0));
     world.happens(Event::Acts(0));
@@ -259,10 +267,8 @@ fn a_give_back_that_arrives_after_all_commands_leaves_one_store_open() {
 #[test]
 fn a_late_mover_opens_the_source_before_it_tries_again() {
     let mut world = moving(Some(Change::Seal));
-    world.happens(Event::Acts(0));
-    while !matches!(world.runs[0].at, At::Reads { .. }) {
-        world.happens(Event::Acts(0));
-    }
+    world.acts(0);
+    world.acts(0);
     world.happens(Event::IsLate(0));
     world.happens(Event::Reads(0));
     world.happens(Event::Reads(0));
@@ -270,4 +276,20 @@ fn a_late_mover_opens_the_source_before_it_tries_again() {
     world.happens(Event::Acts(0));
     assert_eq!(world.phases(), ["open", "filling"]);
     world.ends(0, End::HandedOver);
+}
+
+/// The first store was handed over and back. Then a backup of the second store was restored.
+#[test]
+fn a_refused_move_to_a_target_that_lost_its_seal_leaves_the_source_in_use() {
+    let [mut old, new] = handed_over();
+    old.rows = vec![(101, 0), (102, 0), (103, 0)];
+    old.state.revision = 4;
+    old.state.phase = Phase::Open { from: Some(new.state.id) };
+    let mut world = World::new([old, new], 0, MUCH);
+    world.happens(Event::RunBegins);
+    world.until(0, None);
+    assert_eq!(world.runs[0].at, At::Ended(End::Different));
+    assert_eq!(world.phases(), ["open", "open"]);
+    let [old, new] = &world.stores;
+    assert!(old.state.is_successor_of(&new.state), "{old:?}, {new:?}");
 }

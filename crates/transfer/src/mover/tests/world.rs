@@ -297,7 +297,7 @@ impl World {
                 let store = store(*change);
                 Some(Flight::Change(store, state(store).as_ref()?.revision, new.clone()))
             }
-            Step::Work(Work::Follow | Work::Finish) => {
+            Step::Work(Work::Follow | Work::Finish) if !run.seen.is_behind => {
                 let claim = run.seen.target.as_ref()?.revision;
                 let rows = self.stores[run.source].rows.get(run.copied..)?.to_vec();
                 Some(Flight::Rows(1 - run.source, claim, run.copied, rows))
@@ -332,7 +332,12 @@ impl World {
                 let changed = self.stores[store].change(expected, &state);
                 if changed { Outcome::Done } else { Outcome::Fenced }
             }
-            (Step::Work(Work::Compare { empty }), _) => {
+            (Step::Work(Work::Compare), _) if run.seen.is_handed_over() => {
+                self.runs[index].checked = source_rows.len();
+                equal(target_rows.starts_with(&source_rows))
+            }
+            (Step::Work(Work::Compare), _) => {
+                let empty = run.seen.must_be_empty();
                 (self.runs[index].copied, self.runs[index].checked) = (target_rows.len(), 0);
                 equal(source_rows.starts_with(&target_rows) && (target_rows.is_empty() || !empty))
             }
@@ -343,11 +348,12 @@ impl World {
                 let is_equal = self.stores[store].rows.get(checked..) == source_rows.get(checked..);
                 if outcome == Outcome::Done { equal(is_equal) } else { outcome }
             }
-            (Step::Work(Work::CompareBehind), _) if self.stores[source].state.phase.is_open() => {
-                self.runs[index].checked = source_rows.len();
-                equal(target_rows.starts_with(&source_rows))
+            (Step::Work(Work::Finish), None) => {
+                let [source, target] =
+                    [source_rows, target_rows].map(|rows| rows.get(checked..).map(<[_]>::to_vec));
+                let both = target.zip(source);
+                equal(both.is_some_and(|(target, source)| target.starts_with(&source)))
             }
-            (Step::Work(Work::CompareBehind), _) => equal(source_rows.len() == checked),
             _ => Outcome::Unanswered,
         };
         self.finish(index, step, outcome);
@@ -355,9 +361,7 @@ impl World {
 
     fn finish(&mut self, index: usize, step: &Step, outcome: Outcome) {
         let run = &mut self.runs[index];
-        if !run.seen.note(step, outcome) {
-            return run.decide();
-        }
+        run.seen.note(step, outcome);
         // A step uses up the states that the run has read.
         (run.seen.source, run.seen.target, run.seen.is_late) = (None, None, false);
         run.at = At::Reads { has_source: false };
