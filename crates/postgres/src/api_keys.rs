@@ -107,10 +107,7 @@ impl KeyStore for PostgresStore {
     async fn note_uses(&self, uses: Vec<(KeyId, Timestamp)>) -> Result<(), StoreError> {
         let ids: Vec<i64> = uses.iter().map(|(id, _)| id.0).collect();
         let times: Vec<i64> = uses.iter().map(|(_, at)| at.0).collect();
-        let note = async {
-            self.pool.query(NOTE_USES, &[&ids, &times]).await?;
-            Ok(())
-        };
+        let note = async { Ok(self.pool.query(NOTE_USES, &[&ids, &times]).await.map(drop)?) };
         self.pool.within_deadline(note).await
     }
 }
