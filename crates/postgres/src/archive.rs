@@ -89,7 +89,7 @@ impl Archive for PostgresStore {
         let Rows { pets, keys, records, highest } = &rows;
         let transaction = self.begin_writing(WRITING, writer).await?;
         let added = write_pets(&transaction, pets).await?;
-        transaction.query(sequences::RAISE, &[&highest.pet.map(|id| id.0)]).await?;
+        transaction.query(sequences::RAISE, &[&highest.pet.map_or(0, |id| id.0)]).await?;
         write_keys(&transaction, keys).await?;
         write_records(&transaction, records).await?;
         self.commit(&transaction, added > 0, highest.key).await?;
