@@ -29,6 +29,8 @@ const SESSION_END: Duration = Duration::from_secs(1);
 
 /// Marks the session of an upgrade until the session ends. A marked session uses no store of an older release.
 const MARK: &str = "SELECT pg_advisory_lock_shared(8102085943093325873)";
+/// Makes [`IN_USE`] see the sessions of this moment. A transaction sees the sessions of its first look otherwise.
+const REFRESH: &str = "SELECT pg_stat_clear_snapshot()";
 /// Selects whether another session of the same role uses the database. PostgreSQL does not show which tables a session
 /// uses.
 const IN_USE: &str = "SELECT EXISTS (SELECT 1 FROM pg_stat_activity \
@@ -81,33 +83,19 @@ async fn try_once(
     mode: UpgradeMode,
     steps: &[Step],
 ) -> Result<Option<Upgrade>, Reason> {
-    let Some(from) = version(connection).await? else { return Ok(None) };
-    let planned = Upgrade::plan(from, steps);
-    if let Err(reason) = require_possible(connection, &planned.steps, mode).await {
-        // Another instance may have run the steps meanwhile.
-        let now = version(connection).await?.filter(|now| *now > from);
-        return now.map_or(Err(reason), |now| Ok(Some(Upgrade::plan(now, &[]))));
-    }
-    if mode == UpgradeMode::DryRun || planned.steps.is_empty() {
-        return Ok(Some(planned));
-    }
     connection.begin(READ_COMMITTED).await?;
     schema::lock(connection).await?;
     connection.batch(LIMIT).await?;
-    let from = schema::version(connection).await?.unwrap_or(from);
+    let Some(from) = schema::version(connection).await? else { return Ok(None) };
     let upgrade = Upgrade::plan(from, steps);
-    for step in &upgrade.steps {
-        schema::apply(step, connection).await?;
+    require_possible(connection, &upgrade.steps, mode).await?;
+    if mode != UpgradeMode::DryRun {
+        for step in &upgrade.steps {
+            schema::apply(step, connection).await?;
+        }
     }
     connection.commit().await?;
     Ok(Some(upgrade))
-}
-
-async fn version(connection: &Connection) -> Result<Option<i64>, Reason> {
-    connection.begin(READ_COMMITTED).await?;
-    let version = schema::version(connection).await?;
-    connection.batch("ROLLBACK").await?;
-    Ok(version)
 }
 
 /// Fails if other sessions or rows prevent the steps.
@@ -126,18 +114,19 @@ async fn require_possible(
             );
         }
         let began = Instant::now();
-        while scalar(&connection.query_alone(IN_USE, &[]).await?)? {
+        while scalar(&connection.query(IN_USE, &[]).await?)? {
             if began.elapsed() > SESSION_END {
                 return in_use(
                     "other sessions of this role are connected; stop them, or run 'petstore upgrade --force'",
                 );
             }
             time::sleep(SESSION_END / 10).await;
+            connection.batch(REFRESH).await?;
         }
     }
     for step in steps {
         let Some(sql) = step.offending else { continue };
-        let rows: Vec<String> = column(&connection.query_alone(sql, &[]).await?)?;
+        let rows: Vec<String> = column(&connection.query(sql, &[]).await?)?;
         step.require_none(&rows)?;
     }
     Ok(())
