@@ -102,8 +102,7 @@ pub(crate) async fn prepare(
         )));
     }
     let mut found = version(connection).await?;
-    let is_missing = found.is_none();
-    if is_missing {
+    if found.is_none() {
         if !create {
             return Err(Reason::Missing);
         }
@@ -119,27 +118,25 @@ pub(crate) async fn prepare(
         // Another instance may have created the tables before this one got the lock.
         found = version(connection).await?;
     }
-    match found {
-        Some(actual) if actual < VERSION => {
-            return Err(SchemaError::Older { actual, known: VERSION }.into());
+    let is_missing = found.is_none();
+    if is_missing {
+        let has_schema = "SELECT current_schema() IS NOT NULL";
+        if !scalar(&connection.query(has_schema, &[]).await?)? {
+            return Err(Reason::Unusable(
+                "there is no schema that this role may use: GRANT USAGE ON SCHEMA, or name another one with \
+                 ?schema=NAME"
+                    .to_owned(),
+            ));
         }
-        Some(_) => {}
-        None => {
-            let has_schema = "SELECT current_schema() IS NOT NULL";
-            if !scalar(&connection.query(has_schema, &[]).await?)? {
-                return Err(Reason::Unusable(
-                    "there is no schema that this role may use: GRANT USAGE ON SCHEMA, or name another one with \
-                     ?schema=NAME"
-                        .to_owned(),
-                ));
-            }
-            for step in &STEPS {
-                apply(step, connection).await?;
-            }
+        for step in &STEPS {
+            apply(step, connection).await?;
         }
     }
+    if let Some(actual) = found.filter(|actual| *actual < VERSION) {
+        return Err(SchemaError::Older { actual, known: VERSION }.into());
+    }
     connection.commit().await?;
-    Ok(is_missing && found.is_none())
+    Ok(is_missing)
 }
 
 /// Keeps other instances from changing the tables until the transaction ends.
