@@ -100,22 +100,18 @@ impl Task {
         written
     }
 
-    /// Waits for a group until its deadline. After half of the time limit, finds out which sessions block it.
+    /// Waits for a group, whose statements have time limits. After half of the limit, finds out which sessions block it.
     async fn bounded(
         &self,
         written: impl Future<Output = Result<Vec<Outcome>, Failed>>,
     ) -> Result<Vec<Outcome>, Failed> {
-        let config = &self.pool.connector.config;
-        let (timeout, mut written) = (config.call_timeout, Box::pin(written));
-        let slow = timeout.min(config.statement_timeout) / 2;
-        let deadline = time::Instant::now() + timeout;
+        let (config, mut written) = (&self.pool.connector.config, Box::pin(written));
+        let slow = config.call_timeout.min(config.statement_timeout) / 2;
         if let Ok(written) = time::timeout(slow, &mut written).await {
             return written;
         }
-        let written = time::timeout_at(deadline, written);
         let (written, blockers) = tokio::join!(written, blockers(&self.pool));
-        let late = |_| Err(Failed::in_doubt(StoreFailure::Deadline(timeout)));
-        written.unwrap_or_else(late).map_err(|failed| failed.blocked_by(blockers))
+        written.map_err(|failed| failed.blocked_by(blockers))
     }
 }
 

@@ -25,10 +25,6 @@ pub(super) struct Failed {
 }
 
 impl Failed {
-    pub(super) fn in_doubt(failure: StoreFailure) -> Self {
-        Self { failure, in_doubt: true }
-    }
-
     /// Adds the sessions that blocked the group.
     pub(super) fn blocked_by(self, sessions: Option<String>) -> Self {
         let Some(sessions) = sessions else { return self };
@@ -113,5 +109,5 @@ async fn transaction(
         versions.observe(stored, began);
     }
     let outcomes = outcomes.collect::<Result<_, tokio_postgres::Error>>();
-    outcomes.map_err(|error| Failed::in_doubt(error.into()))
+    outcomes.map_err(|error| Failed { failure: error.into(), in_doubt: true })
 }
