@@ -152,10 +152,10 @@ impl StoreFailure {
     }
 }
 
-/// Returns whether an SQLSTATE is of a class of temporary failures: transaction state, insufficient resources, object
-/// state, operator intervention, system error, internal error.
+/// Returns whether an SQLSTATE is of a class of temporary failures: transaction state, transaction rollback, insufficient
+/// resources, object state, operator intervention, system error, internal error.
 pub(crate) fn passes(state: &str) -> bool {
-    ["25", "53", "55", "57", "58", "XX"].iter().any(|class| state.starts_with(class))
+    ["25", "40", "53", "55", "57", "58", "XX"].iter().any(|class| state.starts_with(class))
 }
 
 fn is_broken(state: &SqlState) -> bool {
@@ -203,8 +203,8 @@ impl From<StoreFailure> for ArchiveError {
 #[derive(Debug, thiserror::Error)]
 #[error("cannot open the store {config}: {reason}")]
 pub struct OpenError {
-    config: PostgresConfig,
-    reason: Reason,
+    pub(crate) config: PostgresConfig,
+    pub(crate) reason: Reason,
 }
 
 /// The reason why a store could not be opened or upgraded.
@@ -218,18 +218,12 @@ pub(crate) enum Reason {
     Schema(#[from] SchemaError),
     #[error("no petstore store is in it")]
     Missing,
-    #[error("{0}; other sessions hold locks on its tables: try again later")]
-    Locked(StoreFailure),
     /// The database cannot be used. The text has the cause and its repair.
     #[error("{0}")]
     Unusable(String),
 }
 
 impl OpenError {
-    pub(crate) fn new(config: &PostgresConfig, reason: Reason) -> Self {
-        Self { config: config.clone(), reason }
-    }
-
     /// Returns whether the reason is that there is no store.
     #[must_use]
     pub fn is_missing(&self) -> bool {
@@ -243,8 +237,7 @@ impl OpenError {
 /// - other sessions hold locks on the tables.
 impl From<OpenError> for StoreError {
     fn from(error: OpenError) -> Self {
-        let may_pass = matches!(&error.reason, Reason::Locked(_))
-            || matches!(&error.reason, Reason::Store(failure) if failure.is_transient());
+        let may_pass = matches!(&error.reason, Reason::Store(failure) if failure.is_transient());
         opening_error(error, may_pass)
     }
 }
@@ -257,6 +250,9 @@ fn remedy(failure: &StoreFailure) -> &'static str {
             "; fix the user or the password, or what the server's pg_hba.conf says of them"
         }
         Some(&SqlState::UNDEFINED_DATABASE) => "; create it with CREATE DATABASE, or name another",
+        Some(&SqlState::LOCK_NOT_AVAILABLE | &SqlState::T_R_DEADLOCK_DETECTED) => {
+            "; other sessions hold locks on its tables: try again later"
+        }
         Some(&SqlState::TOO_MANY_CONNECTIONS) => {
             "; wait, or raise max_connections of the server, or lower pool_size"
         }

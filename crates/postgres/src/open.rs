@@ -37,7 +37,7 @@ impl PostgresStore {
         config: &PostgresConfig,
         settings: PostgresSettings,
     ) -> Result<Self, OpenError> {
-        open(config, &settings).await.map_err(|reason| OpenError::new(config, reason))
+        open(config, &settings).await.map_err(|reason| OpenError { config: config.clone(), reason })
     }
 }
 

@@ -47,7 +47,7 @@ impl PostgresStore {
         mode: UpgradeMode,
     ) -> Result<Option<Upgrade>, OpenError> {
         let upgraded = upgrade(config, mode, &STEPS).await;
-        upgraded.map_err(|reason| OpenError::new(config, reason))
+        upgraded.map_err(|reason| OpenError { config: config.clone(), reason })
     }
 }
 
@@ -69,10 +69,9 @@ async fn upgrade(
             connection.batch("ROLLBACK").await?;
         }
         match done.map_err(not_owner) {
-            Err(Reason::Store(failure)) if is_locked(&failure) && tries == MAX_TRIES => {
-                return Err(Reason::Locked(failure));
+            Err(Reason::Store(failure)) if is_locked(&failure) && tries < MAX_TRIES => {
+                time::sleep(RETRY_PAUSE).await;
             }
-            Err(Reason::Store(failure)) if is_locked(&failure) => time::sleep(RETRY_PAUSE).await,
             done => return done,
         }
     }
@@ -84,7 +83,7 @@ async fn try_once(
     steps: &[Step],
 ) -> Result<Option<Upgrade>, Reason> {
     connection.begin(READ_COMMITTED).await?;
-    schema::lock(connection).await?;
+    connection.batch(schema::LOCK).await?;
     connection.batch(LIMIT).await?;
     let Some(from) = schema::version(connection).await? else { return Ok(None) };
     let upgrade = Upgrade::plan(from, steps);
