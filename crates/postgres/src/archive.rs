@@ -15,8 +15,8 @@ use std::{
 use async_trait::async_trait;
 use petstore_domain::{
     ApiKey, Archive, ArchiveError, HighestIds, IdempotencyId, IdempotencyRecord,
-    IdempotencyRequest, KeyDigest, KeyId, NewPet, Pet, PetId, PetStatus, RecordPosition,
-    Resolution, Rows, Snapshot, StoreCounts, StoreError, WriterRole,
+    IdempotencyRequest, KeyId, NewPet, Pet, PetId, PetStatus, RecordPosition, Resolution, Rows,
+    Snapshot, StoreCounts, StoreError, WriterRole,
 };
 
 use crate::{
@@ -29,19 +29,17 @@ use crate::{
     sequences,
     store::PostgresStore,
     values::{Values, column, scalar},
-    version::{self, state, where_state},
+    version::{self, where_state},
 };
 
 const COUNTS: &str = "SELECT (SELECT count(*) FROM pet), (SELECT count(*) FROM api_key), \
      (SELECT count(*) FROM idempotency)";
 /// Selects the highest identifiers of animals and of keys. The sequence holds the last drawn identifier, even if its
 /// request added nothing. A row that did not draw its identifier may be above the sequence.
-const HIGHEST: &str = concat!(
-    "SELECT greatest((SELECT id FROM pet ORDER BY id DESC LIMIT 1), (SELECT last_value FROM pg_catalog.pg_sequences \
-       WHERE schemaname = current_schema() AND sequencename = 'pet_id')), nullif(c.highest_key_id, 0) FROM ",
-    state!(),
-    " c"
-);
+const HIGHEST: &str = "SELECT greatest((SELECT id FROM pet ORDER BY id DESC LIMIT 1), \
+       (SELECT last_value FROM pg_catalog.pg_sequences \
+        WHERE schemaname = current_schema() AND sequencename = 'pet_id')), nullif(highest_key_id, 0) \
+     FROM petstore_state ORDER BY changes DESC LIMIT 1";
 
 /// Limits the batch. If this process is frozen while it holds the lock, the server ends the batch before waiting additions
 /// reach their `statement_timeout`.
@@ -256,16 +254,12 @@ async fn write_keys(transaction: &Connection, keys: &[ApiKey]) -> Result<(), Arc
     let ids: Vec<i64> = keys.iter().map(|key| key.id.0).collect();
     let digests: Vec<&[u8]> = keys.iter().map(|key| &key.digest.0[..]).collect();
     let found = transaction.query(keys::BY_ID_OR_DIGEST, &[&ids, &digests]).await?;
-    let mut stored: BTreeMap<KeyId, ApiKey> = BTreeMap::new();
-    let mut owners: HashMap<KeyDigest, KeyId> = HashMap::new();
-    for key in keys::keys(&found)? {
-        owners.insert(key.digest, key.id);
-        stored.insert(key.id, key);
-    }
+    let mut stored: BTreeMap<KeyId, ApiKey> =
+        keys::keys(&found)?.into_iter().map(|key| (key.id, key)).collect();
     for key in keys {
-        let owner = owners.get(&key.digest).copied();
+        let owner = stored.values().find(|stored| stored.digest == key.digest);
+        let owner = owner.map(|stored| stored.id);
         let resolved = Resolution::of_key(stored.get(&key.id), owner, key)?;
-        owners.insert(resolved.digest, resolved.id);
         stored.insert(resolved.id, resolved);
     }
     let resolved: Vec<ApiKey> = stored.into_values().collect();
@@ -285,11 +279,11 @@ async fn write_records(
         return Ok(());
     }
     let ids: Vec<&[u8]> = records.iter().map(|record| &record.id.0[..]).collect();
-    let mut stored = stored_records(transaction, ids).await?;
+    let stored = stored_records(transaction, ids).await?;
     let mut changed = BTreeMap::new();
     for record in records {
-        if Resolution::of_record(stored.get(&record.id), record)? == Resolution::Write {
-            stored.insert(record.id, *record);
+        let known = changed.get(&record.id).or(stored.get(&record.id));
+        if Resolution::of_record(known, record)? == Resolution::Write {
             changed.insert(record.id, *record);
         }
     }
