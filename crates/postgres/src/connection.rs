@@ -16,11 +16,9 @@ use std::{
     time::Duration,
 };
 
-use tokio::{
-    io::{AsyncRead, AsyncWrite},
-    time,
-};
-use tokio_postgres::{AsyncMessage, Client, Error, Row, SimpleQueryMessage, Statement};
+use tokio::time;
+use tokio_postgres::{AsyncMessage, Client, Config, Error, Row, Statement};
+use tokio_postgres_rustls::MakeRustlsConnect;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::{
@@ -66,16 +64,13 @@ pub(crate) struct Connection {
 }
 
 impl Connection {
-    /// Returns a connection with a session of its own.
-    pub(crate) fn new<S, T>(
-        client: Client,
-        mut wire: tokio_postgres::Connection<S, T>,
+    /// Opens a connection whose session may belong to a pooler.
+    pub(crate) async fn open(
+        driver: &Config,
+        tls: MakeRustlsConnect,
         timeout: Duration,
-    ) -> Self
-    where
-        S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
-        T: AsyncRead + AsyncWrite + Unpin + Send + 'static,
-    {
+    ) -> Result<Self, StoreFailure> {
+        let (client, mut wire) = driver.connect(tls).await?;
         let not_replicated: Arc<AtomicBool> = Arc::default();
         let (warned, dropped) = (Arc::clone(&not_replicated), CancellationToken::new());
         // Moves the bytes until the connection ends. Its statements report the reason.
@@ -101,14 +96,14 @@ impl Connection {
                 } => {}
             }
         });
-        Self {
+        Ok(Self {
             client,
-            shared_settings: None,
+            shared_settings: Some(String::new()),
             prepared: Mutex::default(),
             timeout,
             not_replicated,
             _dropped: dropped.drop_guard(),
-        }
+        })
     }
 
     /// Returns whether a pooler lends the session for each transaction.
@@ -197,14 +192,6 @@ impl Connection {
             return Err(StoreFailure::NotReplicated);
         }
         Ok(())
-    }
-
-    /// Returns whether the first column of a query's row is `expected`.
-    pub(crate) async fn shows(&self, sql: &str, expected: &str) -> Result<bool, StoreFailure> {
-        let messages = self.bounded(self.client.simple_query(sql)).await?;
-        Ok(messages.iter().any(|message| {
-            matches!(message, SimpleQueryMessage::Row(row) if row.get(0) == Some(expected))
-        }))
     }
 
     async fn bounded<T>(
