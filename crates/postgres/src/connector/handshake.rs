@@ -132,11 +132,8 @@ fn settings(config: &PostgresConfig, purpose: Purpose, is_shared: bool) -> Strin
     );
     let short = if is_short { FOR_SHORT_STATEMENTS } else { "" };
     let keepalives = if is_shared { "" } else { KEEPALIVES };
-    let mut settings = [&timeouts, FOR_ALL, short, keepalives].concat();
     let scope = if is_shared { "LOCAL" } else { "SESSION" };
-    if is_shared {
-        settings = settings.replace("SESSION", scope);
-    }
+    let settings = [&timeouts, FOR_ALL, short, keepalives].concat().replace("SESSION", scope);
     let search_path = config.schema.as_ref().map_or_else(String::new, |schema| {
         format!("SET {scope} search_path = \"{}\"; ", schema.replace('"', "\"\""))
     });
