@@ -167,20 +167,15 @@ pub(crate) async fn write(transaction: &Connection, keys: &[ApiKey]) -> Result<(
     let digests: Vec<&[u8]> = keys.iter().map(|key| &key.digest.0[..]).collect();
     let prefixes: Vec<&str> = keys.iter().map(|key| key.prefix.as_str()).collect();
     let created: Vec<i64> = keys.iter().map(|key| key.created_at.0).collect();
-    let expires = times(keys, |key| key.expires_at);
-    let revoked = times(keys, |key| key.revoked_at);
-    let used = times(keys, |key| key.last_used_at);
+    let times = |time: fn(&ApiKey) -> Option<Timestamp>| -> Vec<Option<i64>> {
+        keys.iter().map(|key| time(key).map(|at| at.0)).collect()
+    };
+    let expires = times(|key| key.expires_at);
+    let revoked = times(|key| key.revoked_at);
+    let used = times(|key| key.last_used_at);
     let rights: Vec<&str> = keys.iter().map(|key| key.rights.as_str()).collect();
     let values: Values<'_> =
         &[&ids, &names, &digests, &prefixes, &created, &expires, &revoked, &used, &rights];
     transaction.query(WRITE, values).await?;
     Ok(())
-}
-
-/// Returns `time` of each key, in milliseconds since 1970.
-pub(crate) fn times(
-    keys: &[ApiKey],
-    time: impl Fn(&ApiKey) -> Option<Timestamp>,
-) -> Vec<Option<i64>> {
-    keys.iter().map(|key| time(key).map(|at| at.0)).collect()
 }

@@ -265,7 +265,7 @@ async fn write_keys(transaction: &Connection, keys: &[ApiKey]) -> Result<(), Arc
     let resolved: Vec<ApiKey> = stored.into_values().collect();
     keys::write(transaction, &resolved).await?;
     let ids: Vec<i64> = resolved.iter().map(|key| key.id.0).collect();
-    let times = keys::times(&resolved, |key| key.last_used_at);
+    let times: Vec<_> = resolved.iter().map(|key| key.last_used_at.map(|at| at.0)).collect();
     transaction.query(keys::NOTE_USES, &[&ids, &times]).await?;
     Ok(())
 }
