@@ -3,7 +3,7 @@
 //! transaction waits only a moment for the locks of the tables, because reads and writes queue behind it. Then it is
 //! tried again.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use petstore_storage::{SchemaError, Step, Upgrade, UpgradeMode};
 use tokio::time;
@@ -24,13 +24,9 @@ const LIMIT: &str = "SET LOCAL lock_timeout = '1s'";
 /// The largest number of tries.
 const MAX_TRIES: u32 = 30;
 const RETRY_PAUSE: Duration = Duration::from_secs(1);
-/// The time limit of the server for ending the sessions of a stopped process.
-const SESSION_END: Duration = Duration::from_secs(1);
 
 /// Marks the session of an upgrade until the session ends. A marked session uses no store of an older release.
 const MARK: &str = "SELECT pg_advisory_lock_shared(8102085943093325873)";
-/// Makes [`IN_USE`] see the sessions of this moment. A transaction sees the sessions of its first look otherwise.
-const REFRESH: &str = "SELECT pg_stat_clear_snapshot()";
 /// Selects whether another session of the same role uses the database. PostgreSQL does not show which tables a session
 /// uses.
 const IN_USE: &str = "SELECT EXISTS (SELECT 1 FROM pg_stat_activity \
@@ -69,11 +65,12 @@ async fn upgrade(
             connection.batch("ROLLBACK").await?;
         }
         match done.map_err(not_owner) {
-            Err(Reason::Store(failure)) if is_locked(&failure) && tries < MAX_TRIES => {
-                time::sleep(RETRY_PAUSE).await;
-            }
+            Err(Reason::Store(failure)) if is_locked(&failure) && tries < MAX_TRIES => {}
+            // The server ends the sessions of a stopped process within the pause.
+            Err(Reason::Schema(SchemaError::InUse { .. })) if tries == 1 => {}
             done => return done,
         }
+        time::sleep(RETRY_PAUSE).await;
     }
 }
 
@@ -112,15 +109,10 @@ async fn require_possible(
                  --force'",
             );
         }
-        let began = Instant::now();
-        while scalar(&connection.query(IN_USE, &[]).await?)? {
-            if began.elapsed() > SESSION_END {
-                return in_use(
-                    "other sessions of this role are connected; stop them, or run 'petstore upgrade --force'",
-                );
-            }
-            time::sleep(SESSION_END / 10).await;
-            connection.batch(REFRESH).await?;
+        if scalar(&connection.query(IN_USE, &[]).await?)? {
+            return in_use(
+                "other sessions of this role are connected; stop them, or run 'petstore upgrade --force'",
+            );
         }
     }
     for step in steps {
