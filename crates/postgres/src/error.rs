@@ -62,8 +62,7 @@ impl StoreFailure {
     /// Returns whether the server rolled the transaction back because of a concurrent transaction. Nothing was
     /// committed, so the transaction may be tried again.
     pub(crate) fn is_conflict(&self) -> bool {
-        self.has_state(&SqlState::T_R_SERIALIZATION_FAILURE)
-            || self.has_state(&SqlState::T_R_DEADLOCK_DETECTED)
+        self.sql_state().is_some_and(|state| state.code().starts_with("40"))
             || self.is_identifier_taken()
     }
 
@@ -79,9 +78,8 @@ impl StoreFailure {
     /// shortage, an operator's command, a sealed store or a broken connection.
     pub(crate) fn is_refusal(&self) -> bool {
         let state = self.postgres().and_then(tokio_postgres::Error::code);
-        let is_ours = |state: &SqlState| [SEALED, LATE].contains(&state.code());
-        let is_final = |state| !is_ours(state) && !passes(state.code()) && !self.is_conflict();
-        state.is_some_and(|state| is_final(state) && !self.breaks_connection())
+        let is_final = state.is_some_and(|state| !passes(state.code()));
+        is_final && !self.is_conflict() && !self.breaks_connection()
     }
 
     /// Returns whether an addition got its lock too late. The transaction had no effect.
@@ -153,9 +151,9 @@ impl StoreFailure {
 }
 
 /// Returns whether an SQLSTATE is of a class of temporary failures: transaction state, transaction rollback, insufficient
-/// resources, object state, operator intervention, system error, internal error.
+/// resources, object state, operator intervention, petstore's own, system error, internal error.
 pub(crate) fn passes(state: &str) -> bool {
-    ["25", "40", "53", "55", "57", "58", "XX"].iter().any(|class| state.starts_with(class))
+    ["25", "40", "53", "55", "57", "58", "PS", "XX"].iter().any(|class| state.starts_with(class))
 }
 
 fn is_broken(state: &SqlState) -> bool {

@@ -60,8 +60,7 @@ async fn open(
         |jobs| writer::run(writers, observed, jobs),
         move || version::read(Arc::clone(&readers)),
     );
-    let reads_while_sealed = settings.reads_while_sealed;
-    Ok(PostgresStore { pool, tasks, reads_while_sealed, was_created })
+    Ok(PostgresStore { pool, tasks, reads_while_sealed: settings.reads_while_sealed, was_created })
 }
 
 impl PostgresConfig {
