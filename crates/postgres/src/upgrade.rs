@@ -102,17 +102,14 @@ async fn require_possible(
 ) -> Result<(), Reason> {
     let alone = steps.iter().find(|step| !step.is_compatible());
     if let Some(step) = alone.filter(|_| mode != UpgradeMode::Force) {
-        let in_use = |who| Err(SchemaError::InUse { version: step.version, who }.into());
-        if connection.is_shared() {
-            return in_use(
-                "the pooler hides whether one is connected; stop every instance and run 'petstore upgrade \
-                 --force'",
-            );
-        }
-        if scalar(&connection.query(IN_USE, &[]).await?)? {
-            return in_use(
-                "other sessions of this role are connected; stop them, or run 'petstore upgrade --force'",
-            );
+        let who = if connection.is_shared() {
+            "the pooler hides whether one is connected; stop every instance and run 'petstore upgrade \
+             --force'"
+        } else {
+            "other sessions of this role are connected; stop them, or run 'petstore upgrade --force'"
+        };
+        if connection.is_shared() || scalar(&connection.query(IN_USE, &[]).await?)? {
+            return Err(SchemaError::InUse { version: step.version, who }.into());
         }
     }
     for step in steps {
