@@ -32,8 +32,8 @@ use crate::{
     version::{self, where_state},
 };
 
-const COUNTS: &str = "SELECT (SELECT count(*) FROM pet), (SELECT count(*) FROM api_key), \
-     (SELECT count(*) FROM idempotency)";
+const COUNTS: &str = "SELECT ARRAY[(SELECT count(*) FROM pet), (SELECT count(*) FROM api_key), \
+     (SELECT count(*) FROM idempotency)]";
 /// Selects the highest identifiers of animals and of keys. The sequence holds the last drawn identifier, even if its
 /// request added nothing. A row that did not draw its identifier may be above the sequence.
 const HIGHEST: &str = "SELECT greatest((SELECT id FROM pet ORDER BY id DESC LIMIT 1), \
@@ -161,11 +161,8 @@ struct PostgresSnapshot {
 #[async_trait]
 impl Snapshot for PostgresSnapshot {
     async fn counts(&mut self) -> Result<StoreCounts, StoreError> {
-        let rows = self.transaction.query(COUNTS, &[]).await?;
-        let count = |column| {
-            let count = rows.first().and_then(|row| row.try_get::<_, i64>(column).ok());
-            count.unwrap_or_default().unsigned_abs()
-        };
+        let counts: Vec<i64> = scalar(&self.transaction.query(COUNTS, &[]).await?)?;
+        let count = |kind: usize| counts.get(kind).map_or(0, |count| count.unsigned_abs());
         Ok(StoreCounts { pets: count(0), keys: count(1), records: count(2) })
     }
 
