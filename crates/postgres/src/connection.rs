@@ -16,10 +16,9 @@ use std::{
     time::Duration,
 };
 
-use tokio::time;
+use tokio::{sync::oneshot, time};
 use tokio_postgres::{AsyncMessage, Client, Config, Error, Row, Statement};
 use tokio_postgres_rustls::MakeRustlsConnect;
-use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::{
     error::StoreFailure,
@@ -59,8 +58,8 @@ pub(crate) struct Connection {
     timeout: Duration,
     /// `true` if the server warned that the commit of this transaction did not wait for a standby.
     not_replicated: Arc<AtomicBool>,
-    /// Ends the task that moves the bytes.
-    _dropped: DropGuard,
+    /// Ends the task that moves the bytes when it is dropped.
+    _dropped: oneshot::Sender<()>,
 }
 
 impl Connection {
@@ -72,7 +71,8 @@ impl Connection {
     ) -> Result<Self, StoreFailure> {
         let (client, mut wire) = driver.connect(tls).await?;
         let not_replicated: Arc<AtomicBool> = Arc::default();
-        let (warned, dropped) = (Arc::clone(&not_replicated), CancellationToken::new());
+        let warned = Arc::clone(&not_replicated);
+        let (dropped, is_dropped) = oneshot::channel::<()>();
         // Moves the bytes until the connection ends. Its statements report the reason.
         let driver = async move {
             while let Some(Ok(message)) =
@@ -86,12 +86,12 @@ impl Connection {
                 }
             }
         };
-        let is_dropped = dropped.clone();
         tokio::spawn(async move {
             tokio::select! {
                 () = driver => {}
                 () = async {
-                    is_dropped.cancelled().await;
+                    // Fails when the sender is dropped.
+                    let _ = is_dropped.await;
                     time::sleep(CLOSE_TIMEOUT).await;
                 } => {}
             }
@@ -102,7 +102,7 @@ impl Connection {
             prepared: Mutex::default(),
             timeout,
             not_replicated,
-            _dropped: dropped.drop_guard(),
+            _dropped: dropped,
         })
     }
 
