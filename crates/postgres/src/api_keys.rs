@@ -110,8 +110,7 @@ impl PostgresStore {
         unless: Option<KeyRevision>,
         after: i64,
     ) -> Result<(KeyRevision, Vec<Row>), StoreError> {
-        let known = unless.map(|KeyRevision(revision)| revision.to_be_bytes());
-        let known = known.as_ref().map(<[u8; 16]>::as_slice);
+        let known = unless.map(|KeyRevision(revision)| revision.to_be_bytes().to_vec());
         let load = async { Ok(self.pool.query(LOAD, &[&known, &after]).await?) };
         let rows = self.pool.within_deadline(load).await?;
         Ok((revision(rows.first())?, rows))

@@ -139,9 +139,7 @@ impl PostgresStore {
     ) -> Result<(), StoreFailure> {
         // Updates the row even if nothing changed, because its trigger refuses a store that is no longer open.
         let version = has_added.then(version::random).transpose()?;
-        let version = version.as_ref().map(<[u8; 16]>::as_slice);
-        let values: Values<'_> = &[&version, &highest.map(|id| id.0)];
-        let renewed = transaction.query(RENEW, values).await?;
+        let renewed = transaction.query(RENEW, &[&version, &highest.map(|id| id.0)]).await?;
         let began = Instant::now();
         transaction.commit().await?;
         if let Ok(stored) = version::from_row(renewed.first()) {

@@ -72,7 +72,7 @@ pub(crate) async fn apply(step: &Step, connection: &Connection) -> Result<(), St
         let record = "INSERT INTO petstore_schema (version) VALUES ($1)";
         connection.query(record, &[&step.version]).await?;
         let state = "INSERT INTO catalogue (only_row, version, changes) VALUES (1, $1, 0)";
-        connection.query(state, &[&version::random()?.as_slice()]).await?;
+        connection.query(state, &[&version::random()?]).await?;
     } else {
         let record = "UPDATE petstore_schema \
              SET version = $1, actual_version = $2, oldest_release = $3::text";

@@ -82,7 +82,7 @@ async fn transaction(
         requests().map(|it| it.map(|request| &request.fingerprint.0[..])).collect();
     let times: Vec<_> = requests().map(|it| it.map(|request| request.at.0)).collect();
     let cutoffs: Vec<_> = requests().map(|it| it.map(|request| request.cutoff.0)).collect();
-    let version = version::random()?.to_vec();
+    let version = version::random()?;
     let values: Values<'_> =
         &[&names, &categories, &statuses, &keys, &prints, &times, &cutoffs, &version];
     let began = Instant::now();
