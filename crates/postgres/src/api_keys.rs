@@ -16,24 +16,15 @@ use crate::{
     version::state,
 };
 
-/// The columns of a key.
-macro_rules! columns {
-    () => {
-        "id, name, digest, prefix, created_at, expires_at, revoked_at, last_used_at, rights"
-    };
-}
-
-pub(crate) const ALL: &str = concat!("SELECT ", columns!(), " FROM api_key ORDER BY id");
+pub(crate) const ALL: &str = "SELECT * FROM api_key ORDER BY id";
 pub(crate) const BY_ID_OR_DIGEST: &str =
-    concat!("SELECT ", columns!(), " FROM api_key WHERE id = ANY($1) OR digest = ANY($2)");
+    "SELECT * FROM api_key WHERE id = ANY($1) OR digest = ANY($2)";
 /// Selects each key whose stamp is above `$2`, with its stamp. Each row also has the key revision, the highest key
 /// identifier, and the sum of the lower halves of all stamps. If there is no such key, or if the revision is `$1`, the
 /// result is one row without a key. If the revision is `$1`, PostgreSQL does not read `api_key`: `OFFSET 0` keeps the
 /// conditions inside the subqueries.
 const LOAD: &str = concat!(
-    "SELECT ",
-    columns!(),
-    ", stamp, key_revision, highest_key_id, total FROM ",
+    "SELECT k.*, key_revision, highest_key_id, total FROM ",
     state!(),
     " c LEFT JOIN LATERAL \
      (SELECT sum(stamp & 4294967295)::bigint AS total FROM api_key \
@@ -64,7 +55,7 @@ impl KeyStore for PostgresStore {
         if unless == Some(revision) {
             return Ok(None);
         }
-        let highest = rows.first().and_then(|row| row.try_get(11).ok());
+        let highest = rows.first().and_then(|row| row.try_get("highest_key_id").ok());
         let next_id = KeyId(highest.unwrap_or(0_i64).saturating_add(1));
         Ok(Some(StoredKeys::new(revision, next_id, with_key(&rows).map(api_key))))
     }
@@ -74,11 +65,11 @@ impl KeyStore for PostgresStore {
         let (revision, rows) = self.load_keys(known.map(|known| known.revision), position).await?;
         let mut changes = KeyChanges::none_since(KeyMark { revision, position });
         for row in with_key(&rows) {
-            let stamp = row.try_get(9).unwrap_or(0_i64);
+            let stamp = row.try_get("stamp").unwrap_or(0_i64);
             changes.mark.position = changes.mark.position.max(stamp);
             changes.rows.push((api_key(row), stamp.cast_unsigned() & 0xffff_ffff));
         }
-        let total = rows.first().and_then(|row| row.try_get(12).ok());
+        let total = rows.first().and_then(|row| row.try_get("total").ok());
         changes.sum = total.unwrap_or(0_i64).cast_unsigned();
         Ok(changes)
     }
@@ -93,7 +84,7 @@ impl KeyStore for PostgresStore {
         let save = async {
             let transaction = self.pool.begin(Purpose::Calls, READ_COMMITTED).await?;
             let found = transaction.query(LOCK, &[]).await?;
-            if revision(found.first(), 0)? != expected {
+            if revision(found.first())? != expected {
                 return Ok(SaveOutcome::Conflict);
             }
             transaction.query(REMOVE, &[&removed]).await?;
@@ -107,10 +98,7 @@ impl KeyStore for PostgresStore {
     async fn note_uses(&self, uses: Vec<(KeyId, Timestamp)>) -> Result<(), StoreError> {
         let ids: Vec<i64> = uses.iter().map(|(id, _)| id.0).collect();
         let times: Vec<i64> = uses.iter().map(|(_, at)| at.0).collect();
-        let note = async {
-            self.pool.query(NOTE_USES, &[&ids, &times]).await?;
-            Ok(())
-        };
+        let note = async { Ok(self.pool.query(NOTE_USES, &[&ids, &times]).await.map(drop)?) };
         self.pool.within_deadline(note).await
     }
 }
@@ -122,22 +110,20 @@ impl PostgresStore {
         unless: Option<KeyRevision>,
         after: i64,
     ) -> Result<(KeyRevision, Vec<Row>), StoreError> {
-        let known = unless.map(|KeyRevision(revision)| revision.to_be_bytes());
-        let known = known.as_ref().map(<[u8; 16]>::as_slice);
+        let known = unless.map(|KeyRevision(revision)| revision.to_be_bytes().to_vec());
         let load = async { Ok(self.pool.query(LOAD, &[&known, &after]).await?) };
         let rows = self.pool.within_deadline(load).await?;
-        Ok((revision(rows.first(), 10)?, rows))
+        Ok((revision(rows.first())?, rows))
     }
 }
 
 /// Returns the rows of [`LOAD`] with a key. A row without an identifier has no key.
 fn with_key(rows: &[Row]) -> impl Iterator<Item = &Row> {
-    rows.iter().filter(|row| !matches!(row.try_get(0), Ok(None::<i64>)))
+    rows.iter().filter(|row| !matches!(row.try_get("id"), Ok(None::<i64>)))
 }
 
-/// Returns the key revision in `column` of `row`.
-fn revision(row: Option<&Row>, column: usize) -> Result<KeyRevision, StoreError> {
-    match row.map(|row| row.try_get(column)) {
+fn revision(row: Option<&Row>) -> Result<KeyRevision, StoreError> {
+    match row.map(|row| row.try_get("key_revision")) {
         Some(Ok(Bytes(revision))) => Ok(KeyRevision(u128::from_be_bytes(revision))),
         _ => Err(StoreError::corrupt(
             "the revision of the API keys",
@@ -154,20 +140,20 @@ pub(crate) fn keys(rows: &[Row]) -> Result<Vec<ApiKey>, StoreError> {
 fn api_key(row: &Row) -> Result<ApiKey, CorruptKey> {
     let read = || {
         Ok(StoredApiKey {
-            id: row.try_get(0)?,
-            name: row.try_get(1)?,
-            digest: row.try_get(2)?,
-            prefix: row.try_get(3)?,
-            created_at: row.try_get(4)?,
-            expires_at: row.try_get(5)?,
-            revoked_at: row.try_get(6)?,
-            last_used_at: row.try_get(7)?,
-            rights: row.try_get(8)?,
+            id: row.try_get("id")?,
+            name: row.try_get("name")?,
+            digest: row.try_get("digest")?,
+            prefix: row.try_get("prefix")?,
+            created_at: row.try_get("created_at")?,
+            expires_at: row.try_get("expires_at")?,
+            revoked_at: row.try_get("revoked_at")?,
+            last_used_at: row.try_get("last_used_at")?,
+            rights: row.try_get("rights")?,
         })
     };
     let unreadable = |corruption| CorruptKey {
-        id: row.try_get(0).ok().map(KeyId),
-        name: row.try_get(1).ok(),
+        id: row.try_get("id").ok().map(KeyId),
+        name: row.try_get("name").ok(),
         corruption,
     };
     ApiKey::from_stored(named(row, "API key", 0, read).map_err(unreadable)?)
@@ -180,20 +166,15 @@ pub(crate) async fn write(transaction: &Connection, keys: &[ApiKey]) -> Result<(
     let digests: Vec<&[u8]> = keys.iter().map(|key| &key.digest.0[..]).collect();
     let prefixes: Vec<&str> = keys.iter().map(|key| key.prefix.as_str()).collect();
     let created: Vec<i64> = keys.iter().map(|key| key.created_at.0).collect();
-    let expires = times(keys, |key| key.expires_at);
-    let revoked = times(keys, |key| key.revoked_at);
-    let used = times(keys, |key| key.last_used_at);
+    let times = |time: fn(&ApiKey) -> Option<Timestamp>| -> Vec<Option<i64>> {
+        keys.iter().map(|key| time(key).map(|at| at.0)).collect()
+    };
+    let expires = times(|key| key.expires_at);
+    let revoked = times(|key| key.revoked_at);
+    let used = times(|key| key.last_used_at);
     let rights: Vec<&str> = keys.iter().map(|key| key.rights.as_str()).collect();
     let values: Values<'_> =
         &[&ids, &names, &digests, &prefixes, &created, &expires, &revoked, &used, &rights];
     transaction.query(WRITE, values).await?;
     Ok(())
-}
-
-/// Returns `time` of each key, in milliseconds since 1970.
-pub(crate) fn times(
-    keys: &[ApiKey],
-    time: impl Fn(&ApiKey) -> Option<Timestamp>,
-) -> Vec<Option<i64>> {
-    keys.iter().map(|key| time(key).map(|at| at.0)).collect()
 }

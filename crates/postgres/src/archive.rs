@@ -15,8 +15,8 @@ use std::{
 use async_trait::async_trait;
 use petstore_domain::{
     ApiKey, Archive, ArchiveError, HighestIds, IdempotencyId, IdempotencyRecord,
-    IdempotencyRequest, KeyDigest, KeyId, NewPet, Pet, PetId, PetStatus, RecordPosition,
-    Resolution, Rows, Snapshot, StoreCounts, StoreError, WriterRole,
+    IdempotencyRequest, KeyId, NewPet, Pet, PetId, PetStatus, RecordPosition, Resolution, Rows,
+    Snapshot, StoreCounts, StoreError, WriterRole,
 };
 
 use crate::{
@@ -29,19 +29,17 @@ use crate::{
     sequences,
     store::PostgresStore,
     values::{Values, column, scalar},
-    version::{self, state, where_state},
+    version::{self, where_state},
 };
 
-const COUNTS: &str = "SELECT (SELECT count(*) FROM pet), (SELECT count(*) FROM api_key), \
-     (SELECT count(*) FROM idempotency)";
+const COUNTS: &str = "SELECT ARRAY[(SELECT count(*) FROM pet), (SELECT count(*) FROM api_key), \
+     (SELECT count(*) FROM idempotency)]";
 /// Selects the highest identifiers of animals and of keys. The sequence holds the last drawn identifier, even if its
 /// request added nothing. A row that did not draw its identifier may be above the sequence.
-const HIGHEST: &str = concat!(
-    "SELECT greatest((SELECT id FROM pet ORDER BY id DESC LIMIT 1), (SELECT last_value FROM pg_catalog.pg_sequences \
-       WHERE schemaname = current_schema() AND sequencename = 'pet_id')), nullif(c.highest_key_id, 0) FROM ",
-    state!(),
-    " c"
-);
+const HIGHEST: &str = "SELECT greatest((SELECT id FROM pet ORDER BY id DESC LIMIT 1), \
+       (SELECT last_value FROM pg_catalog.pg_sequences \
+        WHERE schemaname = current_schema() AND sequencename = 'pet_id')), nullif(highest_key_id, 0) \
+     FROM petstore_state ORDER BY changes DESC LIMIT 1";
 
 /// Limits the batch. If this process is frozen while it holds the lock, the server ends the batch before waiting additions
 /// reach their `statement_timeout`.
@@ -89,7 +87,7 @@ impl Archive for PostgresStore {
         let Rows { pets, keys, records, highest } = &rows;
         let transaction = self.begin_writing(WRITING, writer).await?;
         let added = write_pets(&transaction, pets).await?;
-        transaction.query(sequences::RAISE, &[&highest.pet.map(|id| id.0)]).await?;
+        transaction.query(sequences::RAISE, &[&highest.pet.map_or(0, |id| id.0)]).await?;
         write_keys(&transaction, keys).await?;
         write_records(&transaction, records).await?;
         self.commit(&transaction, added > 0, highest.key).await?;
@@ -141,9 +139,7 @@ impl PostgresStore {
     ) -> Result<(), StoreFailure> {
         // Updates the row even if nothing changed, because its trigger refuses a store that is no longer open.
         let version = has_added.then(version::random).transpose()?;
-        let version = version.as_ref().map(<[u8; 16]>::as_slice);
-        let values: Values<'_> = &[&version, &highest.map(|id| id.0)];
-        let renewed = transaction.query(RENEW, values).await?;
+        let renewed = transaction.query(RENEW, &[&version, &highest.map(|id| id.0)]).await?;
         let began = Instant::now();
         transaction.commit().await?;
         if let Ok(stored) = version::from_row(renewed.first()) {
@@ -163,11 +159,8 @@ struct PostgresSnapshot {
 #[async_trait]
 impl Snapshot for PostgresSnapshot {
     async fn counts(&mut self) -> Result<StoreCounts, StoreError> {
-        let rows = self.transaction.query(COUNTS, &[]).await?;
-        let count = |column| {
-            let count = rows.first().and_then(|row| row.try_get::<_, i64>(column).ok());
-            count.unwrap_or_default().unsigned_abs()
-        };
+        let counts: Vec<i64> = scalar(&self.transaction.query(COUNTS, &[]).await?)?;
+        let count = |kind: usize| counts.get(kind).map_or(0, |count| count.unsigned_abs());
         Ok(StoreCounts { pets: count(0), keys: count(1), records: count(2) })
     }
 
@@ -256,22 +249,18 @@ async fn write_keys(transaction: &Connection, keys: &[ApiKey]) -> Result<(), Arc
     let ids: Vec<i64> = keys.iter().map(|key| key.id.0).collect();
     let digests: Vec<&[u8]> = keys.iter().map(|key| &key.digest.0[..]).collect();
     let found = transaction.query(keys::BY_ID_OR_DIGEST, &[&ids, &digests]).await?;
-    let mut stored: BTreeMap<KeyId, ApiKey> = BTreeMap::new();
-    let mut owners: HashMap<KeyDigest, KeyId> = HashMap::new();
-    for key in keys::keys(&found)? {
-        owners.insert(key.digest, key.id);
-        stored.insert(key.id, key);
-    }
+    let mut stored: BTreeMap<KeyId, ApiKey> =
+        keys::keys(&found)?.into_iter().map(|key| (key.id, key)).collect();
     for key in keys {
-        let owner = owners.get(&key.digest).copied();
+        let owner = stored.values().find(|stored| stored.digest == key.digest);
+        let owner = owner.map(|stored| stored.id);
         let resolved = Resolution::of_key(stored.get(&key.id), owner, key)?;
-        owners.insert(resolved.digest, resolved.id);
         stored.insert(resolved.id, resolved);
     }
     let resolved: Vec<ApiKey> = stored.into_values().collect();
     keys::write(transaction, &resolved).await?;
     let ids: Vec<i64> = resolved.iter().map(|key| key.id.0).collect();
-    let times = keys::times(&resolved, |key| key.last_used_at);
+    let times: Vec<_> = resolved.iter().map(|key| key.last_used_at.map(|at| at.0)).collect();
     transaction.query(keys::NOTE_USES, &[&ids, &times]).await?;
     Ok(())
 }
@@ -285,11 +274,11 @@ async fn write_records(
         return Ok(());
     }
     let ids: Vec<&[u8]> = records.iter().map(|record| &record.id.0[..]).collect();
-    let mut stored = stored_records(transaction, ids).await?;
+    let stored = stored_records(transaction, ids).await?;
     let mut changed = BTreeMap::new();
     for record in records {
-        if Resolution::of_record(stored.get(&record.id), record)? == Resolution::Write {
-            stored.insert(record.id, *record);
+        let known = changed.get(&record.id).or(stored.get(&record.id));
+        if Resolution::of_record(known, record)? == Resolution::Write {
             changed.insert(record.id, *record);
         }
     }

@@ -8,7 +8,7 @@ use std::{fmt, path::PathBuf, time::Duration};
 use petstore_storage::url::{Address, HostPort, InvalidUrl, decode_name, duration, parameters};
 use tokio_postgres::{
     Config,
-    config::{ChannelBinding, SslMode as Encryption, TargetSessionAttrs},
+    config::{ChannelBinding, SslMode, TargetSessionAttrs},
 };
 
 /// The names of the parameters.
@@ -35,7 +35,7 @@ const MAX_SCHEMA_BYTES: usize = 63;
 ///
 /// | parameter | default | meaning |
 /// |---|---|---|
-/// | `sslmode` | `prefer` | see [`SslMode`] |
+/// | `sslmode` | `prefer` | the security of the connection, see below |
 /// | `sslrootcert` | the system's | a PEM file of the authorities that may sign the server's certificate |
 /// | `connect_timeout` | `3s` | the time limit for connecting to one host, with the whole handshake |
 /// | `statement_timeout` | `4s` | the server cancels a statement after this time |
@@ -50,15 +50,23 @@ const MAX_SCHEMA_BYTES: usize = 63;
 /// | `channel_binding` | `prefer` | `disable`, `prefer` or `require`: binds the password to the TLS connection |
 /// | `pgbouncer` | detected | `true`: a pooler lends sessions for a transaction; `false`: each connection has its own session |
 ///
+/// `sslmode` is one of these:
+/// - `disable`: not encrypted.
+/// - `prefer`: encrypted if the server supports it, without a check of its certificate. Protects against listeners only.
+/// - `verify-ca`: encrypted, and the certificate must be signed by a known authority, but may name any host.
+/// - `require` or `verify-full`, which mean the same here: encrypted, and the certificate must be signed by a known
+///   authority and name the host. libpq's `require` accepts any certificate.
+///
 /// Times are written `3s` or `500ms`. A bare number has the unit of libpq: seconds for `connect_timeout`, milliseconds for
 /// the others.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PostgresConfig {
     /// The hosts, in the order in which they are tried.
     pub(crate) hosts: Vec<HostPort>,
     /// The settings of the driver for every host. Its `Debug` hides the password.
     pub(crate) driver: Config,
-    pub(crate) ssl_mode: SslMode,
+    /// `true` if the server's certificate may name another host.
+    pub(crate) allows_any_host: bool,
     pub(crate) root_certificates: Option<PathBuf>,
     pub(crate) connect_timeout: Duration,
     pub(crate) statement_timeout: Duration,
@@ -68,21 +76,6 @@ pub struct PostgresConfig {
     pub(crate) schema: Option<String>,
     /// `true` if a pooler lends sessions for a transaction; detected if `None`.
     pub(crate) shared_session: Option<bool>,
-}
-
-/// The security of the connection to the server (`sslmode`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SslMode {
-    /// `disable`: not encrypted.
-    Disable,
-    /// `prefer`: encrypted if the server supports it, without a check of its certificate. Protects against listeners
-    /// only.
-    Prefer,
-    /// `verify-ca`: encrypted, and the certificate must be signed by a known authority, but may name any host.
-    VerifyCa,
-    /// `require` or `verify-full`, which mean the same here: encrypted, and the certificate must be signed by a known
-    /// authority and name the host. libpq's `require` accepts any certificate.
-    VerifyFull,
 }
 
 impl PostgresConfig {
@@ -127,7 +120,7 @@ impl PostgresConfig {
         Ok(Self {
             hosts,
             driver,
-            ssl_mode: SslMode::Prefer,
+            allows_any_host: false,
             root_certificates: None,
             connect_timeout: Duration::from_secs(3),
             statement_timeout: Duration::from_secs(4),
@@ -145,15 +138,13 @@ impl PostgresConfig {
         let millis = |value| duration(value, Duration::from_millis);
         match name {
             "sslmode" => {
-                let (mode, encryption) = match value {
-                    "disable" => (SslMode::Disable, Encryption::Disable),
-                    "prefer" => (SslMode::Prefer, Encryption::Prefer),
-                    "verify-ca" => (SslMode::VerifyCa, Encryption::Require),
-                    "require" | "verify-full" => (SslMode::VerifyFull, Encryption::Require),
+                self.driver.ssl_mode(match value {
+                    "disable" => SslMode::Disable,
+                    "prefer" => SslMode::Prefer,
+                    "verify-ca" | "require" | "verify-full" => SslMode::Require,
                     _ => return Err("it is disable, prefer, verify-ca, require or verify-full"),
-                };
-                self.ssl_mode = mode;
-                self.driver.ssl_mode(encryption);
+                });
+                self.allows_any_host = value == "verify-ca";
             }
             "sslrootcert" if value.is_empty() => return Err("it is the path of a PEM file"),
             "sslrootcert" => self.root_certificates = Some(value.into()),
@@ -199,12 +190,6 @@ impl fmt::Display for PostgresConfig {
         let database = self.driver.get_dbname().unwrap_or_default();
         write!(f, "postgres://{user}{password}@{}/{database}", hosts.join(","))?;
         self.schema.as_ref().map_or(Ok(()), |schema| write!(f, "?schema={schema}"))
-    }
-}
-
-impl fmt::Debug for PostgresConfig {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "PostgresConfig({self})")
     }
 }
 

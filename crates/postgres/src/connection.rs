@@ -16,12 +16,9 @@ use std::{
     time::Duration,
 };
 
-use tokio::{
-    io::{AsyncRead, AsyncWrite},
-    time,
-};
-use tokio_postgres::{AsyncMessage, Client, Error, Row, SimpleQueryMessage, Statement};
-use tokio_util::sync::{CancellationToken, DropGuard};
+use tokio::{sync::oneshot, time};
+use tokio_postgres::{AsyncMessage, Client, Config, Error, Row, Statement};
+use tokio_postgres_rustls::MakeRustlsConnect;
 
 use crate::{
     error::StoreFailure,
@@ -61,23 +58,21 @@ pub(crate) struct Connection {
     timeout: Duration,
     /// `true` if the server warned that the commit of this transaction did not wait for a standby.
     not_replicated: Arc<AtomicBool>,
-    /// Ends the task that moves the bytes.
-    _dropped: DropGuard,
+    /// Ends the task that moves the bytes when it is dropped.
+    _dropped: oneshot::Sender<()>,
 }
 
 impl Connection {
-    /// Returns a connection with a session of its own.
-    pub(crate) fn new<S, T>(
-        client: Client,
-        mut wire: tokio_postgres::Connection<S, T>,
+    /// Opens a connection whose session may belong to a pooler.
+    pub(crate) async fn open(
+        driver: &Config,
+        tls: MakeRustlsConnect,
         timeout: Duration,
-    ) -> Self
-    where
-        S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
-        T: AsyncRead + AsyncWrite + Unpin + Send + 'static,
-    {
+    ) -> Result<Self, StoreFailure> {
+        let (client, mut wire) = driver.connect(tls).await?;
         let not_replicated: Arc<AtomicBool> = Arc::default();
-        let (warned, dropped) = (Arc::clone(&not_replicated), CancellationToken::new());
+        let warned = Arc::clone(&not_replicated);
+        let (dropped, is_dropped) = oneshot::channel::<()>();
         // Moves the bytes until the connection ends. Its statements report the reason.
         let driver = async move {
             while let Some(Ok(message)) =
@@ -91,24 +86,24 @@ impl Connection {
                 }
             }
         };
-        let is_dropped = dropped.clone();
         tokio::spawn(async move {
             tokio::select! {
                 () = driver => {}
                 () = async {
-                    is_dropped.cancelled().await;
+                    // Fails when the sender is dropped.
+                    let _ = is_dropped.await;
                     time::sleep(CLOSE_TIMEOUT).await;
                 } => {}
             }
         });
-        Self {
+        Ok(Self {
             client,
-            shared_settings: None,
+            shared_settings: Some(String::new()),
             prepared: Mutex::default(),
             timeout,
             not_replicated,
-            _dropped: dropped.drop_guard(),
-        }
+            _dropped: dropped,
+        })
     }
 
     /// Returns whether a pooler lends the session for each transaction.
@@ -197,14 +192,6 @@ impl Connection {
             return Err(StoreFailure::NotReplicated);
         }
         Ok(())
-    }
-
-    /// Returns whether the first column of a query's row is `expected`.
-    pub(crate) async fn shows(&self, sql: &str, expected: &str) -> Result<bool, StoreFailure> {
-        let messages = self.bounded(self.client.simple_query(sql)).await?;
-        Ok(messages.iter().any(|message| {
-            matches!(message, SimpleQueryMessage::Row(row) if row.get(0) == Some(expected))
-        }))
     }
 
     async fn bounded<T>(

@@ -46,7 +46,6 @@ impl Connector {
             driver: driver_config(&config, host),
             tls: tls.clone(),
             config: Arc::clone(&config),
-            refuses_setting: Arc::default(),
         };
         let hosts = config.hosts.iter().map(|host| (host.clone(), handshake(host))).collect();
         Ok(Self { hosts, config, preferred: AtomicUsize::new(0) })
@@ -70,21 +69,15 @@ impl Connector {
         // Dropping the set cancels all running attempts.
         let mut attempts = JoinSet::new();
         loop {
-            match untried.pop_front() {
-                Some(index) => {
-                    let handshake = self.hosts[index].1.clone();
-                    // Limits the whole handshake; the driver's own timeout covers TCP alone.
-                    attempts.spawn(async move {
-                        let result = time::timeout(timeout, handshake.connect(purpose)).await;
-                        (index, result.unwrap_or(Err(StoreFailure::Deadline(timeout))))
-                    });
-                }
-                None if attempts.is_empty() => {
-                    let host = |index: usize| self.hosts[index].0.clone();
-                    let hosts = failures.into_iter().map(|(index, failure)| (host(index), failure));
-                    return Err(StoreFailure::Connect(hosts.collect()));
-                }
-                None => {}
+            if let Some(index) = untried.pop_front() {
+                let handshake = self.hosts[index].1.clone();
+                // Limits the whole handshake; the driver's own timeout covers TCP alone.
+                attempts.spawn(async move {
+                    let result = time::timeout(timeout, handshake.connect(purpose)).await;
+                    (index, result.unwrap_or(Err(StoreFailure::Deadline(timeout))))
+                });
+            } else if attempts.is_empty() {
+                return Err(StoreFailure::Connect(failures.into_values().collect()));
             }
             let is_last = untried.is_empty() && refused.is_empty();
             let head_start = if is_last { Duration::MAX } else { HEAD_START };
@@ -102,7 +95,7 @@ impl Connector {
                     if !matches!(failure, StoreFailure::Deadline(_)) {
                         refused.push_back(index);
                     }
-                    failures.insert(index, failure);
+                    failures.insert(index, (self.hosts[index].0.clone(), failure));
                 }
                 // The attempt panicked. The panic hook has reported the panic.
                 Err(_) => {}

@@ -62,8 +62,7 @@ impl StoreFailure {
     /// Returns whether the server rolled the transaction back because of a concurrent transaction. Nothing was
     /// committed, so the transaction may be tried again.
     pub(crate) fn is_conflict(&self) -> bool {
-        self.has_state(&SqlState::T_R_SERIALIZATION_FAILURE)
-            || self.has_state(&SqlState::T_R_DEADLOCK_DETECTED)
+        self.sql_state().is_some_and(|state| state.code().starts_with("40"))
             || self.is_identifier_taken()
     }
 
@@ -79,9 +78,8 @@ impl StoreFailure {
     /// shortage, an operator's command, a sealed store or a broken connection.
     pub(crate) fn is_refusal(&self) -> bool {
         let state = self.postgres().and_then(tokio_postgres::Error::code);
-        let is_ours = |state: &SqlState| [SEALED, LATE].contains(&state.code());
-        let is_final = |state| !is_ours(state) && !passes(state.code()) && !self.is_conflict();
-        state.is_some_and(|state| is_final(state) && !self.breaks_connection())
+        let is_final = state.is_some_and(|state| !passes(state.code()));
+        is_final && !self.is_conflict() && !self.breaks_connection()
     }
 
     /// Returns whether an addition got its lock too late. The transaction had no effect.
@@ -152,10 +150,10 @@ impl StoreFailure {
     }
 }
 
-/// Returns whether an SQLSTATE is of a class of temporary failures: transaction state, insufficient resources, object
-/// state, operator intervention, system error, internal error.
+/// Returns whether an SQLSTATE is of a class of temporary failures: transaction state, transaction rollback, insufficient
+/// resources, object state, operator intervention, petstore's own, system error, internal error.
 pub(crate) fn passes(state: &str) -> bool {
-    ["25", "53", "55", "57", "58", "XX"].iter().any(|class| state.starts_with(class))
+    ["25", "40", "53", "55", "57", "58", "PS", "XX"].iter().any(|class| state.starts_with(class))
 }
 
 fn is_broken(state: &SqlState) -> bool {
@@ -203,8 +201,8 @@ impl From<StoreFailure> for ArchiveError {
 #[derive(Debug, thiserror::Error)]
 #[error("cannot open the store {config}: {reason}")]
 pub struct OpenError {
-    config: PostgresConfig,
-    reason: Reason,
+    pub(crate) config: PostgresConfig,
+    pub(crate) reason: Reason,
 }
 
 /// The reason why a store could not be opened or upgraded.
@@ -218,18 +216,12 @@ pub(crate) enum Reason {
     Schema(#[from] SchemaError),
     #[error("no petstore store is in it")]
     Missing,
-    #[error("{0}; other sessions hold locks on its tables: try again later")]
-    Locked(StoreFailure),
     /// The database cannot be used. The text has the cause and its repair.
     #[error("{0}")]
     Unusable(String),
 }
 
 impl OpenError {
-    pub(crate) fn new(config: &PostgresConfig, reason: Reason) -> Self {
-        Self { config: config.clone(), reason }
-    }
-
     /// Returns whether the reason is that there is no store.
     #[must_use]
     pub fn is_missing(&self) -> bool {
@@ -243,8 +235,7 @@ impl OpenError {
 /// - other sessions hold locks on the tables.
 impl From<OpenError> for StoreError {
     fn from(error: OpenError) -> Self {
-        let may_pass = matches!(&error.reason, Reason::Locked(_))
-            || matches!(&error.reason, Reason::Store(failure) if failure.is_transient());
+        let may_pass = matches!(&error.reason, Reason::Store(failure) if failure.is_transient());
         opening_error(error, may_pass)
     }
 }
@@ -257,6 +248,9 @@ fn remedy(failure: &StoreFailure) -> &'static str {
             "; fix the user or the password, or what the server's pg_hba.conf says of them"
         }
         Some(&SqlState::UNDEFINED_DATABASE) => "; create it with CREATE DATABASE, or name another",
+        Some(&SqlState::LOCK_NOT_AVAILABLE | &SqlState::T_R_DEADLOCK_DETECTED) => {
+            "; other sessions hold locks on its tables: try again later"
+        }
         Some(&SqlState::TOO_MANY_CONNECTIONS) => {
             "; wait, or raise max_connections of the server, or lower pool_size"
         }

@@ -32,8 +32,7 @@ impl Handover for PostgresStore {
     async fn change_state(&self, expected: i64, new: StoreState) -> Result<bool, StoreError> {
         let (word, other, label) = new.phase.parts();
         let (id, other) = (&new.id.0[..], other.as_ref().map(|other| &other.0[..]));
-        let random = version::random()?;
-        let version = if new.phase.is_open() { &random[..] } else { &[] };
+        let version = if new.phase.is_open() { version::random()? } else { Vec::new() };
         // Uses a transaction, because the pool may send a single statement twice.
         let transaction = self.pool.begin(Purpose::Calls, READ_COMMITTED).await?;
         let changed = transaction

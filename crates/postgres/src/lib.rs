@@ -64,7 +64,7 @@ mod values;
 mod version;
 mod writer;
 
-pub use config::{PostgresConfig, SslMode};
+pub use config::PostgresConfig;
 pub use error::OpenError;
 pub use petstore_storage::url::InvalidUrl;
 pub use pool::Activity;

@@ -1,6 +1,6 @@
 //! Opens and identifies a store.
 
-use std::{sync::Arc, time::Instant};
+use std::sync::Arc;
 
 use petstore_storage::{StoreTasks, VersionCache};
 
@@ -37,7 +37,7 @@ impl PostgresStore {
         config: &PostgresConfig,
         settings: PostgresSettings,
     ) -> Result<Self, OpenError> {
-        open(config, &settings).await.map_err(|reason| OpenError::new(config, reason))
+        open(config, &settings).await.map_err(|reason| OpenError { config: config.clone(), reason })
     }
 }
 
@@ -48,14 +48,10 @@ async fn open(
     let connector = Connector::new(config)?;
     let connection = connector.connect(Purpose::Archive).await?;
     let schema = config.schema.as_deref();
-    let (version, began) = (VersionCache::default(), Instant::now());
     let was_created = schema::prepare(&connection, schema, settings.create).await?;
-    let rows = connection.query_alone(version::SELECT, &[]).await?;
-    // Every read reports a version that is missing or corrupt.
-    if let Ok(stored) = version::from_row(rows.first()) {
-        version.observe(stored, began);
-    }
-    let (pool, version) = (Arc::new(Pool::new(connector)), Arc::new(version));
+    // Fails if the role may not read the state.
+    connection.query_alone(version::SELECT, &[]).await?;
+    let (pool, version) = (Arc::new(Pool::new(connector)), Arc::<VersionCache>::default());
     let (writers, readers, observed) = (Arc::clone(&pool), Arc::clone(&pool), Arc::clone(&version));
     let tasks = StoreTasks::spawn(
         &settings.on_task_panic,
@@ -64,8 +60,7 @@ async fn open(
         |jobs| writer::run(writers, observed, jobs),
         move || version::read(Arc::clone(&readers)),
     );
-    let reads_while_sealed = settings.reads_while_sealed;
-    Ok(PostgresStore { pool, tasks, reads_while_sealed, was_created })
+    Ok(PostgresStore { pool, tasks, reads_while_sealed: settings.reads_while_sealed, was_created })
 }
 
 impl PostgresConfig {

@@ -32,24 +32,18 @@ impl PetRepository for PostgresStore {
     }
 
     async fn find(&self, id: PetId) -> Result<Versioned<Option<Pet>>, StoreError> {
-        let find = async {
-            let (rows, version) = self.read_versioned(rows::FIND, &[&id.0]).await?;
-            Ok(Versioned { value: rows::pets(&rows)?.pop(), version })
-        };
-        self.pool.within_deadline(find).await
+        let (rows, version) = self.read_versioned(rows::FIND, &[&id.0]).await?;
+        Ok(Versioned { value: rows::pets(&rows)?.pop(), version })
     }
 
     async fn list(&self, query: PetQuery) -> Result<Versioned<PetPage>, StoreError> {
-        let list = async {
-            let after = query.after.map_or(i64::MIN, |id| id.0);
-            let limit = usize::from(query.limit.get());
-            let values: Values<'_> = &[&after, &(i64::from(query.limit.get()) + 1)];
-            let (rows, version) = self.read_versioned(rows::page(query.status), values).await?;
-            let more = rows.len() > limit;
-            let pets = rows::pets(&rows[..limit.min(rows.len())])?;
-            Ok(Versioned { value: PetPage { pets, more }, version })
-        };
-        self.pool.within_deadline(list).await
+        let after = query.after.map_or(i64::MIN, |id| id.0);
+        let limit = usize::from(query.limit.get());
+        let values: Values<'_> = &[&after, &(i64::from(query.limit.get()) + 1)];
+        let (rows, version) = self.read_versioned(rows::page(query.status), values).await?;
+        let more = rows.len() > limit;
+        let pets = rows::pets(&rows[..limit.min(rows.len())])?;
+        Ok(Versioned { value: PetPage { pets, more }, version })
     }
 
     fn version(&self) -> Option<CatalogueVersion> {
@@ -57,33 +51,34 @@ impl PetRepository for PostgresStore {
     }
 
     async fn purge_expired(&self, cutoff: Timestamp, limit: u32) -> Result<Purged, StoreError> {
-        let purge = async {
-            let values: Values<'_> = &[&cutoff.0, &i64::from(limit)];
-            let purged: i64 = scalar(&self.pool.query(rows::PURGE, values).await?)?;
-            Ok(Purged::up_to(limit, u32::try_from(purged).unwrap_or(limit)))
-        };
-        self.pool.within_deadline(purge).await
+        let values: Values<'_> = &[&cutoff.0, &i64::from(limit)];
+        let purge = async { Ok(self.pool.query(rows::PURGE, values).await?) };
+        let purged: i64 = scalar(&self.pool.within_deadline(purge).await?)?;
+        Ok(Purged::up_to(limit, u32::try_from(purged).unwrap_or(limit)))
     }
 }
 
 impl PostgresStore {
-    /// Returns rows that begin with the catalogue's version, and that version.
+    /// Returns rows that begin with the catalogue's version, and that version. Runs with the deadline of a call.
     async fn read_versioned(
         &self,
         sql: &'static str,
         values: Values<'_>,
     ) -> Result<(Vec<Row>, Option<CatalogueVersion>), StoreError> {
-        loop {
-            let began = Instant::now();
-            let rows = self.pool.query(sql, values).await?;
-            let stored = version::from_row(rows.first())?;
-            self.tasks.version.observe(stored, began);
-            // A store that is not open has no version. If the store is open by now, read again.
-            if stored.version.is_some()
-                || !self.state().await?.permit_read(self.reads_while_sealed)?
-            {
-                return Ok((rows, stored.version));
+        let read = async {
+            loop {
+                let began = Instant::now();
+                let rows = self.pool.query(sql, values).await?;
+                let stored = version::from_row(rows.first())?;
+                self.tasks.version.observe(stored, began);
+                // A store that is not open has no version. If the store is open by now, read again.
+                if stored.version.is_some()
+                    || !self.state().await?.permit_read(self.reads_while_sealed)?
+                {
+                    return Ok((rows, stored.version));
+                }
             }
-        }
+        };
+        self.pool.within_deadline(read).await
     }
 }

@@ -1,8 +1,6 @@
 //! The schema versions, the tables, and the check whether a database holds a store. `petstore-storage` explains versions
 //! and steps.
 
-use std::time::Duration;
-
 use petstore_storage::{SchemaError, Step};
 
 use crate::{
@@ -58,11 +56,10 @@ const OBJECTS: &str = "SELECT c.relname::text, pg_catalog.row_security_active(c.
      WHERE n.nspname = current_schema() AND c.relname IN ('petstore_schema', 'petstore_state', 'pet', 'catalogue', \
        'idempotency', 'api_key', 'api_key_guard', 'pet_id', 'api_key_id') ORDER BY 1";
 
-/// Lets one instance at a time change the tables. The number starts with the bytes `pst0`, so that no other application
-/// uses it.
-const LOCK: &str = "SELECT pg_advisory_xact_lock(8102085943093325872)";
-/// The time limit for another instance that changes the tables.
-const LOCK_TIMEOUT: Duration = Duration::from_mins(1);
+/// Keeps other instances from changing the tables until the transaction ends. The number starts with the bytes `pst0`, so
+/// that no other application uses it.
+pub(crate) const LOCK: &str =
+    "SET LOCAL lock_timeout = '1min'; SELECT pg_advisory_xact_lock(8102085943093325872)";
 
 /// Reads the row as a whole, because the columns are not in every version.
 const RECORD: &str = "SELECT version::bigint, (to_jsonb(s) ->> 'actual_version')::bigint, \
@@ -75,7 +72,7 @@ pub(crate) async fn apply(step: &Step, connection: &Connection) -> Result<(), St
         let record = "INSERT INTO petstore_schema (version) VALUES ($1)";
         connection.query(record, &[&step.version]).await?;
         let state = "INSERT INTO catalogue (only_row, version, changes) VALUES (1, $1, 0)";
-        connection.query(state, &[&version::random()?.as_slice()]).await?;
+        connection.query(state, &[&version::random()?]).await?;
     } else {
         let record = "UPDATE petstore_schema \
              SET version = $1, actual_version = $2, oldest_release = $3::text";
@@ -102,12 +99,11 @@ pub(crate) async fn prepare(
         )));
     }
     let mut found = version(connection).await?;
-    let is_missing = found.is_none();
-    if is_missing {
+    if found.is_none() {
         if !create {
             return Err(Reason::Missing);
         }
-        lock(connection).await?;
+        connection.batch(LOCK).await?;
         // A role without the right to create a schema can use an existing schema.
         let exists = "SELECT 1 FROM pg_catalog.pg_namespace WHERE nspname = $1::text";
         if let Some(schema) = schema
@@ -119,33 +115,25 @@ pub(crate) async fn prepare(
         // Another instance may have created the tables before this one got the lock.
         found = version(connection).await?;
     }
-    match found {
-        Some(actual) if actual < VERSION => {
-            return Err(SchemaError::Older { actual, known: VERSION }.into());
+    let is_missing = found.is_none();
+    if is_missing {
+        let has_schema = "SELECT current_schema() IS NOT NULL";
+        if !scalar(&connection.query(has_schema, &[]).await?)? {
+            return Err(Reason::Unusable(
+                "there is no schema that this role may use: GRANT USAGE ON SCHEMA, or name another one with \
+                 ?schema=NAME"
+                    .to_owned(),
+            ));
         }
-        Some(_) => {}
-        None => {
-            let has_schema = "SELECT current_schema() IS NOT NULL";
-            if !scalar(&connection.query(has_schema, &[]).await?)? {
-                return Err(Reason::Unusable(
-                    "there is no schema that this role may use: GRANT USAGE ON SCHEMA, or name another one with \
-                     ?schema=NAME"
-                        .to_owned(),
-                ));
-            }
-            for step in &STEPS {
-                apply(step, connection).await?;
-            }
+        for step in &STEPS {
+            apply(step, connection).await?;
         }
     }
+    if let Some(actual) = found.filter(|actual| *actual < VERSION) {
+        return Err(SchemaError::Older { actual, known: VERSION }.into());
+    }
     connection.commit().await?;
-    Ok(is_missing && found.is_none())
-}
-
-/// Keeps other instances from changing the tables until the transaction ends.
-pub(crate) async fn lock(connection: &Connection) -> Result<(), StoreFailure> {
-    let timeout = LOCK_TIMEOUT.as_millis();
-    connection.batch(&format!("SET LOCAL lock_timeout = {timeout}; {LOCK}")).await
+    Ok(is_missing)
 }
 
 /// Returns the version of the tables; `None` if there are no tables. Fails if this release can neither use nor upgrade

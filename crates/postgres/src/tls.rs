@@ -9,45 +9,47 @@ use rustls::{
         WebPkiServerVerifier,
         danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier},
     },
-    crypto::{CryptoProvider, ring},
+    crypto::{WebPkiSupportedAlgorithms, ring},
     pki_types::{CertificateDer, ServerName, UnixTime},
 };
+use tokio_postgres::config::SslMode;
 use tokio_postgres_rustls::MakeRustlsConnect;
 
-use crate::config::{PostgresConfig, SslMode};
+use crate::config::PostgresConfig;
 
 /// Returns a connector that checks certificates as `sslmode` requires.
 pub(crate) fn connector(config: &PostgresConfig) -> Result<MakeRustlsConnect, TlsFailure> {
     let provider = Arc::new(ring::default_provider());
-    let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
-        .with_safe_default_protocol_versions()?;
-    let roots = || roots(config.root_certificates.as_deref());
-    let chain = match config.ssl_mode {
-        SslMode::VerifyFull => {
-            let config = builder.with_root_certificates(roots()?).with_no_client_auth();
-            return Ok(MakeRustlsConnect::new(config));
-        }
-        SslMode::VerifyCa => {
-            let (roots, provider) = (Arc::new(roots()?), Arc::clone(&provider));
-            Some(WebPkiServerVerifier::builder_with_provider(roots, provider).build()?)
-        }
-        SslMode::Disable | SslMode::Prefer => None,
+    let mut verifier = Verifier {
+        algorithms: provider.signature_verification_algorithms,
+        chain: None,
+        allows_any_host: config.allows_any_host,
     };
-    let any_host = Arc::new(AnyHost { provider, chain });
-    let config = builder.dangerous().with_custom_certificate_verifier(any_host);
-    Ok(MakeRustlsConnect::new(config.with_no_client_auth()))
+    if config.driver.get_ssl_mode() == SslMode::Require {
+        let roots = Arc::new(roots(config.root_certificates.as_deref())?);
+        let chain = WebPkiServerVerifier::builder_with_provider(roots, Arc::clone(&provider));
+        verifier.chain = Some(chain.build()?);
+    }
+    let config = ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()?
+        .dangerous()
+        .with_custom_certificate_verifier(Arc::new(verifier))
+        .with_no_client_auth();
+    Ok(MakeRustlsConnect::new(config))
 }
 
-/// Accepts a certificate for any host.
+/// Checks a certificate as rustls does by itself, with two exceptions.
 #[derive(Debug)]
-struct AnyHost {
-    provider: Arc<CryptoProvider>,
-    /// Checks the signatures of the certificate (`sslmode=verify-ca`). Without this verifier every certificate is accepted
-    /// (`sslmode=prefer`), which protects against listeners, but not against an impostor.
+struct Verifier {
+    algorithms: WebPkiSupportedAlgorithms,
+    /// Checks the certificate. Without this verifier every certificate is accepted (`sslmode=prefer`), which protects
+    /// against listeners, but not against an impostor.
     chain: Option<Arc<WebPkiServerVerifier>>,
+    /// `true` if the certificate may name another host (`sslmode=verify-ca`).
+    allows_any_host: bool,
 }
 
-impl ServerCertVerifier for AnyHost {
+impl ServerCertVerifier for Verifier {
     fn verify_server_cert(
         &self,
         certificate: &CertificateDer<'_>,
@@ -61,7 +63,7 @@ impl ServerCertVerifier for AnyHost {
             // The name is checked last.
             Err(TlsError::InvalidCertificate(
                 CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. },
-            )) => Ok(ServerCertVerified::assertion()),
+            )) if self.allows_any_host => Ok(ServerCertVerified::assertion()),
             verified => verified,
         }
     }
@@ -72,8 +74,7 @@ impl ServerCertVerifier for AnyHost {
         certificate: &CertificateDer<'_>,
         signature: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, TlsError> {
-        let algorithms = &self.provider.signature_verification_algorithms;
-        rustls::crypto::verify_tls12_signature(message, certificate, signature, algorithms)
+        rustls::crypto::verify_tls12_signature(message, certificate, signature, &self.algorithms)
     }
 
     fn verify_tls13_signature(
@@ -82,11 +83,10 @@ impl ServerCertVerifier for AnyHost {
         certificate: &CertificateDer<'_>,
         signature: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, TlsError> {
-        let algorithms = &self.provider.signature_verification_algorithms;
-        rustls::crypto::verify_tls13_signature(message, certificate, signature, algorithms)
+        rustls::crypto::verify_tls13_signature(message, certificate, signature, &self.algorithms)
     }
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.provider.signature_verification_algorithms.supported_schemes()
+        self.algorithms.supported_schemes()
     }
 }

@@ -3,7 +3,7 @@
 //! transaction waits only a moment for the locks of the tables, because reads and writes queue behind it. Then it is
 //! tried again.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use petstore_storage::{SchemaError, Step, Upgrade, UpgradeMode};
 use tokio::time;
@@ -24,8 +24,6 @@ const LIMIT: &str = "SET LOCAL lock_timeout = '1s'";
 /// The largest number of tries.
 const MAX_TRIES: u32 = 30;
 const RETRY_PAUSE: Duration = Duration::from_secs(1);
-/// The time limit of the server for ending the sessions of a stopped process.
-const SESSION_END: Duration = Duration::from_secs(1);
 
 /// Marks the session of an upgrade until the session ends. A marked session uses no store of an older release.
 const MARK: &str = "SELECT pg_advisory_lock_shared(8102085943093325873)";
@@ -45,7 +43,7 @@ impl PostgresStore {
         mode: UpgradeMode,
     ) -> Result<Option<Upgrade>, OpenError> {
         let upgraded = upgrade(config, mode, &STEPS).await;
-        upgraded.map_err(|reason| OpenError::new(config, reason))
+        upgraded.map_err(|reason| OpenError { config: config.clone(), reason })
     }
 }
 
@@ -67,12 +65,12 @@ async fn upgrade(
             connection.batch("ROLLBACK").await?;
         }
         match done.map_err(not_owner) {
-            Err(Reason::Store(failure)) if is_locked(&failure) && tries == MAX_TRIES => {
-                return Err(Reason::Locked(failure));
-            }
-            Err(Reason::Store(failure)) if is_locked(&failure) => time::sleep(RETRY_PAUSE).await,
+            Err(Reason::Store(failure)) if is_locked(&failure) && tries < MAX_TRIES => {}
+            // The server ends the sessions of a stopped process within the pause.
+            Err(Reason::Schema(SchemaError::InUse { .. })) if tries == 1 => {}
             done => return done,
         }
+        time::sleep(RETRY_PAUSE).await;
     }
 }
 
@@ -81,33 +79,19 @@ async fn try_once(
     mode: UpgradeMode,
     steps: &[Step],
 ) -> Result<Option<Upgrade>, Reason> {
-    let Some(from) = version(connection).await? else { return Ok(None) };
-    let planned = Upgrade::plan(from, steps);
-    if let Err(reason) = require_possible(connection, &planned.steps, mode).await {
-        // Another instance may have run the steps meanwhile.
-        let now = version(connection).await?.filter(|now| *now > from);
-        return now.map_or(Err(reason), |now| Ok(Some(Upgrade::plan(now, &[]))));
-    }
-    if mode == UpgradeMode::DryRun || planned.steps.is_empty() {
-        return Ok(Some(planned));
-    }
     connection.begin(READ_COMMITTED).await?;
-    schema::lock(connection).await?;
+    connection.batch(schema::LOCK).await?;
     connection.batch(LIMIT).await?;
-    let from = schema::version(connection).await?.unwrap_or(from);
+    let Some(from) = schema::version(connection).await? else { return Ok(None) };
     let upgrade = Upgrade::plan(from, steps);
-    for step in &upgrade.steps {
-        schema::apply(step, connection).await?;
+    require_possible(connection, &upgrade.steps, mode).await?;
+    if mode != UpgradeMode::DryRun {
+        for step in &upgrade.steps {
+            schema::apply(step, connection).await?;
+        }
     }
     connection.commit().await?;
     Ok(Some(upgrade))
-}
-
-async fn version(connection: &Connection) -> Result<Option<i64>, Reason> {
-    connection.begin(READ_COMMITTED).await?;
-    let version = schema::version(connection).await?;
-    connection.batch("ROLLBACK").await?;
-    Ok(version)
 }
 
 /// Fails if other sessions or rows prevent the steps.
@@ -118,26 +102,19 @@ async fn require_possible(
 ) -> Result<(), Reason> {
     let alone = steps.iter().find(|step| !step.is_compatible());
     if let Some(step) = alone.filter(|_| mode != UpgradeMode::Force) {
-        let in_use = |who| Err(SchemaError::InUse { version: step.version, who }.into());
-        if connection.is_shared() {
-            return in_use(
-                "the pooler hides whether one is connected; stop every instance and run 'petstore upgrade \
-                 --force'",
-            );
-        }
-        let began = Instant::now();
-        while scalar(&connection.query_alone(IN_USE, &[]).await?)? {
-            if began.elapsed() > SESSION_END {
-                return in_use(
-                    "other sessions of this role are connected; stop them, or run 'petstore upgrade --force'",
-                );
-            }
-            time::sleep(SESSION_END / 10).await;
+        let who = if connection.is_shared() {
+            "the pooler hides whether one is connected; stop every instance and run 'petstore upgrade \
+             --force'"
+        } else {
+            "other sessions of this role are connected; stop them, or run 'petstore upgrade --force'"
+        };
+        if connection.is_shared() || scalar(&connection.query(IN_USE, &[]).await?)? {
+            return Err(SchemaError::InUse { version: step.version, who }.into());
         }
     }
     for step in steps {
         let Some(sql) = step.offending else { continue };
-        let rows: Vec<String> = column(&connection.query_alone(sql, &[]).await?)?;
+        let rows: Vec<String> = column(&connection.query(sql, &[]).await?)?;
         step.require_none(&rows)?;
     }
     Ok(())

@@ -54,8 +54,8 @@ pub(crate) fn from_row(row: Option<&Row>) -> Result<StoredVersion, StoreError> {
 }
 
 /// Returns a new random version.
-pub(crate) fn random() -> Result<[u8; 16], StoreFailure> {
-    let mut version = [0; 16];
+pub(crate) fn random() -> Result<Vec<u8>, StoreFailure> {
+    let mut version = vec![0; 16];
     getrandom::fill(&mut version)?;
     Ok(version)
 }

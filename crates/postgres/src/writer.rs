@@ -92,39 +92,26 @@ impl Task {
             None => self.pool.connect(Purpose::Calls).await?,
         };
         let written = self.bounded(group::write(&connection, group, &self.version)).await;
-        let is_clean = match &written {
-            Ok(_) => true,
-            Err(Failed { failure, in_doubt: false })
-                if failure.is_conflict() || failure.is_refusal() =>
-            {
-                connection.batch("ROLLBACK").await.is_ok()
-            }
-            // After any other failure, only a new connection surely has a clean session.
-            Err(_) => false,
-        };
-        self.connection = is_clean.then_some(connection);
+        // After a failure, only a new connection surely has a clean session.
+        self.connection = written.is_ok().then_some(connection);
         if matches!(&written, Err(failed) if failed.failure.is_identifier_taken()) {
             sequences::raise(&self.pool).await?;
         }
         written
     }
 
-    /// Waits for a group until its deadline. After half of the time limit, finds out which sessions block it.
+    /// Waits for a group, whose statements have time limits. After half of the limit, finds out which sessions block it.
     async fn bounded(
         &self,
         written: impl Future<Output = Result<Vec<Outcome>, Failed>>,
     ) -> Result<Vec<Outcome>, Failed> {
-        let config = &self.pool.connector.config;
-        let (timeout, mut written) = (config.call_timeout, Box::pin(written));
-        let slow = timeout.min(config.statement_timeout) / 2;
-        let deadline = time::Instant::now() + timeout;
+        let (config, mut written) = (&self.pool.connector.config, Box::pin(written));
+        let slow = config.call_timeout.min(config.statement_timeout) / 2;
         if let Ok(written) = time::timeout(slow, &mut written).await {
             return written;
         }
-        let written = time::timeout_at(deadline, written);
         let (written, blockers) = tokio::join!(written, blockers(&self.pool));
-        let late = |_| Err(Failed::in_doubt(StoreFailure::Deadline(timeout)));
-        written.unwrap_or_else(late).map_err(|failed| failed.blocked_by(blockers))
+        written.map_err(|failed| failed.blocked_by(blockers))
     }
 }
 

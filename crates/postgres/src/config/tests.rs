@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use tokio_postgres::config::{ChannelBinding, TargetSessionAttrs};
+use tokio_postgres::config::{ChannelBinding, SslMode, TargetSessionAttrs};
 
-use super::{PostgresConfig, SslMode};
+use super::PostgresConfig;
 
 fn parse(url: &str) -> PostgresConfig {
     PostgresConfig::parse(url).unwrap()
@@ -28,14 +28,15 @@ fn every_part_of_the_url_arrives() {
 #[test]
 fn every_parameter_arrives() {
     let plain = parse("postgres://u@h/d");
-    assert_eq!((plain.ssl_mode, plain.pool_size), (SslMode::Prefer, 16));
+    let security = |config: &PostgresConfig| (config.driver.get_ssl_mode(), config.allows_any_host);
+    assert_eq!((security(&plain), plain.pool_size), ((SslMode::Prefer, false), 16));
     let given = parse(
         "postgres://u@h/d?sslmode=require&sslrootcert=/a%20b.pem&connect_timeout=7&\
          statement_timeout=800&call_timeout=9s&pool_timeout=10ms&tcp_user_timeout=1min&\
          pool_size=3&target_session_attrs=any&schema=Zoo%22&pgbouncer=true&\
          application_name=zoo%201&options=-c%20a%3Db&channel_binding=require",
     );
-    assert_eq!(given.ssl_mode, SslMode::VerifyFull);
+    assert_eq!(security(&given), (SslMode::Require, false));
     assert_eq!(given.root_certificates, Some("/a b.pem".into()));
     assert_eq!(given.connect_timeout, Duration::from_secs(7));
     assert_eq!(given.statement_timeout, Duration::from_millis(800));
@@ -56,7 +57,8 @@ fn every_parameter_arrives() {
         (Some("zoo 1"), Some("-c a=b"))
     );
     assert_eq!(driver.get_channel_binding(), ChannelBinding::Require);
-    assert_eq!(parse("postgres://u@h/d?sslmode=verify-ca").ssl_mode, SslMode::VerifyCa);
+    let any_host = parse("postgres://u@h/d?sslmode=verify-ca");
+    assert_eq!(security(&any_host), (SslMode::Require, true));
 }
 
 #[test]

@@ -2,18 +2,12 @@
 //! value. A session of the connection's own shows this value. `PgBouncer` refuses the message or ignores the setting. A
 //! pooler that lends an older session shows another value or none.
 
-use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 
 use tokio_postgres::{Config, error::SqlState};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
-use crate::{config::PostgresConfig, connection::Connection, error::StoreFailure};
+use crate::{config::PostgresConfig, connection::Connection, error::StoreFailure, values::scalar};
 
 /// A setting that no server has by itself.
 const SETTING: &str = "petstore.connection";
@@ -54,43 +48,37 @@ pub(super) struct Handshake {
     pub(super) driver: Config,
     pub(super) tls: MakeRustlsConnect,
     pub(super) config: Arc<PostgresConfig>,
-    /// `true` if the host is known to refuse our setting.
-    pub(super) refuses_setting: Arc<AtomicBool>,
 }
 
 impl Handshake {
     pub(super) async fn connect(self, purpose: Purpose) -> Result<Connection, StoreFailure> {
         let (mut connection, is_shared) = match self.config.shared_session {
-            Some(is_shared) => (self.plain(&self.driver, purpose).await?, is_shared),
+            Some(is_shared) => (self.open(&self.driver, purpose).await?, is_shared),
             None => self.find_out(purpose).await?,
         };
         let settings = settings(&self.config, purpose, is_shared);
-        if is_shared {
-            connection.shared_settings = Some(settings);
-        } else {
+        if !is_shared {
             connection.batch(&settings).await?;
         }
+        connection.shared_settings = is_shared.then_some(settings);
         Ok(connection)
     }
 
-    async fn plain(&self, driver: &Config, purpose: Purpose) -> Result<Connection, StoreFailure> {
-        let (client, wire) = driver.connect(self.tls.clone()).await?;
-        Ok(Connection::new(client, wire, purpose.timeout(self.config.call_timeout)))
+    async fn open(&self, driver: &Config, purpose: Purpose) -> Result<Connection, StoreFailure> {
+        let timeout = purpose.timeout(self.config.call_timeout);
+        Connection::open(driver, self.tls.clone(), timeout).await
     }
 
     /// Returns a connection, and whether its session belongs to a pooler.
     async fn find_out(&self, purpose: Purpose) -> Result<(Connection, bool), StoreFailure> {
-        if self.refuses_setting.load(Ordering::Relaxed) {
-            return Ok((self.plain(&self.driver, purpose).await?, true));
-        }
         let value = getrandom::u64()?.to_string();
         let given = self.driver.get_options().unwrap_or_default();
         let mut asking = self.driver.clone();
         asking.options(format!("{given} -c {SETTING}={value}"));
-        match self.plain(&asking, purpose).await {
+        match self.open(&asking, purpose).await {
             Ok(connection) => {
-                let is_own = connection.shows(SHOW, &value).await?;
-                Ok((connection, !is_own))
+                let shown: Option<String> = scalar(&connection.query(SHOW, &[]).await?)?;
+                Ok((connection, shown != Some(value)))
             }
             // Our setting may be the reason why the first message was refused.
             Err(failure)
@@ -98,9 +86,7 @@ impl Handshake {
                     || failure.has_state(&SqlState::FEATURE_NOT_SUPPORTED)
                     || failure.has_state(&SqlState::UNDEFINED_OBJECT) =>
             {
-                let connection = self.plain(&self.driver, purpose).await?;
-                self.refuses_setting.store(true, Ordering::Relaxed);
-                Ok((connection, true))
+                Ok((self.open(&self.driver, purpose).await?, true))
             }
             Err(failure) => Err(failure),
         }
@@ -135,11 +121,8 @@ fn settings(config: &PostgresConfig, purpose: Purpose, is_shared: bool) -> Strin
     );
     let short = if is_short { FOR_SHORT_STATEMENTS } else { "" };
     let keepalives = if is_shared { "" } else { KEEPALIVES };
-    let mut settings = [&timeouts, FOR_ALL, short, keepalives].concat();
     let scope = if is_shared { "LOCAL" } else { "SESSION" };
-    if is_shared {
-        settings = settings.replace("SESSION", scope);
-    }
+    let settings = [&timeouts, FOR_ALL, short, keepalives].concat().replace("SESSION", scope);
     let search_path = config.schema.as_ref().map_or_else(String::new, |schema| {
         format!("SET {scope} search_path = \"{}\"; ", schema.replace('"', "\"\""))
     });

@@ -43,11 +43,10 @@ pub(crate) fn outcome(row: &Row, add: &Add, is_last_try: bool) -> Result<Outcome
     if let Some(message) = row.try_get::<_, Option<String>>(3)? {
         // `is_own` is `false` if an operator's trigger on the table failed, not the statement itself.
         let (state, is_own): (&str, bool) = (row.try_get(4)?, row.try_get(5)?);
-        let is_conflict = state.starts_with("40");
-        if is_conflict && !is_last_try {
+        if state.starts_with("40") && !is_last_try {
             return Ok(None);
         }
-        let may_pass = is_own && (is_conflict || passes(state));
+        let may_pass = is_own && passes(state);
         let make = if may_pass { StoreError::unavailable } else { StoreError::refused };
         return Ok(Some(Err(make(message).into())));
     }

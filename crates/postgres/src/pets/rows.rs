@@ -11,11 +11,8 @@ use crate::{
 };
 
 /// Selects the version and an animal. There is one row even without such an animal.
-pub(crate) const FIND: &str = concat!(
-    "SELECT c.version, c.changes, p.id, p.name, p.category_id, p.status FROM ",
-    state!(),
-    " c LEFT JOIN pet p ON p.id = $1"
-);
+pub(crate) const FIND: &str = "SELECT c.version, c.changes, p.id, p.name, p.category_id, p.status \
+     FROM petstore_state c LEFT JOIN pet p ON p.id = $1 ORDER BY c.changes DESC LIMIT 1";
 
 /// Selects the version and up to `$2` animals behind the identifier `$1`. An empty page is one row with the version. The
 /// status is part of the text, not a value, so that the planner can choose its index.

@@ -25,10 +25,6 @@ pub(super) struct Failed {
 }
 
 impl Failed {
-    pub(super) fn in_doubt(failure: StoreFailure) -> Self {
-        Self { failure, in_doubt: true }
-    }
-
     /// Adds the sessions that blocked the group.
     pub(super) fn blocked_by(self, sessions: Option<String>) -> Self {
         let Some(sessions) = sessions else { return self };
@@ -86,7 +82,7 @@ async fn transaction(
         requests().map(|it| it.map(|request| &request.fingerprint.0[..])).collect();
     let times: Vec<_> = requests().map(|it| it.map(|request| request.at.0)).collect();
     let cutoffs: Vec<_> = requests().map(|it| it.map(|request| request.cutoff.0)).collect();
-    let version = version::random()?.to_vec();
+    let version = version::random()?;
     let values: Values<'_> =
         &[&names, &categories, &statuses, &keys, &prints, &times, &cutoffs, &version];
     let began = Instant::now();
@@ -113,5 +109,5 @@ async fn transaction(
         versions.observe(stored, began);
     }
     let outcomes = outcomes.collect::<Result<_, tokio_postgres::Error>>();
-    outcomes.map_err(|error| Failed::in_doubt(error.into()))
+    outcomes.map_err(|error| Failed { failure: error.into(), in_doubt: true })
 }

@@ -62,7 +62,8 @@ fn after_a_doubtful_commit_only_an_addition_with_a_key_is_tried_again() {
 
 #[test]
 fn an_addition_in_doubt_stays_in_doubt_after_another_failure() {
-    let left = retry(vec![attempt(true, 0, false)], &Failed::in_doubt(StoreFailure::NotReplicated));
+    let lost = Failed { failure: StoreFailure::NotReplicated, in_doubt: true };
+    let left = retry(vec![attempt(true, 0, false)], &lost);
     let left = retry(left, &Failed { failure: StoreFailure::Contention, in_doubt: false });
     assert!(left.len() == 1 && left[0].in_doubt);
 }
