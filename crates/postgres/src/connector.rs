@@ -46,6 +46,7 @@ impl Connector {
             driver: driver_config(&config, host),
             tls: tls.clone(),
             config: Arc::clone(&config),
+            refuses_setting: Arc::default(),
         };
         let hosts = config.hosts.iter().map(|host| (host.clone(), handshake(host))).collect();
         Ok(Self { hosts, config, preferred: AtomicUsize::new(0) })

@@ -2,7 +2,13 @@
 //! value. A session of the connection's own shows this value. `PgBouncer` refuses the message or ignores the setting. A
 //! pooler that lends an older session shows another value or none.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
 
 use tokio_postgres::{Config, error::SqlState};
 use tokio_postgres_rustls::MakeRustlsConnect;
@@ -48,11 +54,14 @@ pub(super) struct Handshake {
     pub(super) driver: Config,
     pub(super) tls: MakeRustlsConnect,
     pub(super) config: Arc<PostgresConfig>,
+    /// `true` if the host is known to refuse our setting.
+    pub(super) refuses_setting: Arc<AtomicBool>,
 }
 
 impl Handshake {
     pub(super) async fn connect(self, purpose: Purpose) -> Result<Connection, StoreFailure> {
-        let (mut connection, is_shared) = match self.config.shared_session {
+        let refuses = self.refuses_setting.load(Ordering::Relaxed).then_some(true);
+        let (mut connection, is_shared) = match self.config.shared_session.or(refuses) {
             Some(is_shared) => (self.open(&self.driver, purpose).await?, is_shared),
             None => self.find_out(purpose).await?,
         };
@@ -86,7 +95,9 @@ impl Handshake {
                     || failure.has_state(&SqlState::FEATURE_NOT_SUPPORTED)
                     || failure.has_state(&SqlState::UNDEFINED_OBJECT) =>
             {
-                Ok((self.open(&self.driver, purpose).await?, true))
+                let connection = self.open(&self.driver, purpose).await?;
+                self.refuses_setting.store(true, Ordering::Relaxed);
+                Ok((connection, true))
             }
             Err(failure) => Err(failure),
         }
