@@ -92,8 +92,17 @@ impl Task {
             None => self.pool.connect(Purpose::Calls).await?,
         };
         let written = self.bounded(group::write(&connection, group, &self.version)).await;
-        // After a failure, only a new connection surely has a clean session.
-        self.connection = written.is_ok().then_some(connection);
+        let is_clean = match &written {
+            Ok(_) => true,
+            Err(Failed { failure, in_doubt: false })
+                if failure.is_conflict() || failure.is_refusal() =>
+            {
+                connection.batch("ROLLBACK").await.is_ok()
+            }
+            // After any other failure, only a new connection surely has a clean session.
+            Err(_) => false,
+        };
+        self.connection = is_clean.then_some(connection);
         if matches!(&written, Err(failed) if failed.failure.is_identifier_taken()) {
             sequences::raise(&self.pool).await?;
         }
