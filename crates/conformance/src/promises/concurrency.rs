@@ -6,58 +6,51 @@ use std::{
     time::{Duration, Instant},
 };
 
-use petstore_domain::Rows;
 use tokio::{
     runtime,
-    task::{JoinSet, spawn_blocking, yield_now},
+    task::{spawn_blocking, yield_now},
     time::timeout,
 };
 
 use super::{
     outage::{cut_off, reconnect},
     rows::content,
-    snapshots::Content,
+    snapshots::read_all,
     writes::{nine, require_held},
 };
 use crate::{
-    calls::{add, add_many, all, archive, join, rows_of, write_rows},
+    calls::{add, add_many, all, archive, rows_of, start, watch, write_rows},
     failure::{Failure, PromiseResult, ensure},
     fixture::Fixture,
-    harness::Capability,
+    harness::{Capability, Store},
     samples::{NO_LIMIT, at, request, rex},
 };
 
 /// Contract: a read on any handle returns all rows of one write, or none of them.
 pub(super) async fn rows_show_as_a_whole_on_every_handle(fixture: Fixture) -> PromiseResult {
-    let store = fixture.store();
-    let held = Content { pets: add_many(store, 5).await?, ..Content::default() };
-    let mut after = content(&fixture).await?;
+    let before = rows_of(add_many(fixture.store(), 5).await?);
+    let mut rows = content(&fixture).await?;
     // Every store can write this many rows in one call.
-    after.pets.drain(..after.pets.len() - 8);
-    after.keys.truncate(3);
-    after.records.retain(|record| after.pets.iter().any(|pet| pet.id == record.pet));
-    let Content { pets, keys, records } = after.clone();
-    after.pets.splice(0..0, held.pets.clone());
-    let mut watchers = JoinSet::new();
-    for store in &fixture.handles {
-        let (store, before, after) = (store.clone(), held.clone(), after.clone());
-        let begun = Instant::now();
-        watchers.spawn(async move {
-            loop {
-                let seen = Content::read(&store).await?;
-                if seen == after {
-                    return Ok(());
-                }
-                ensure!(seen == before, "a part of the rows shows: {} animals", seen.pets.len());
-                ensure!(begun.elapsed() < Duration::from_mins(1), "the rows do not show");
-                yield_now().await;
-            }
-        });
-    }
-    yield_now().await;
-    write_rows(store, Rows { pets, keys, records, ..Rows::default() }).await?;
-    require_held(&fixture, &after).await?;
-    join(watchers).await.map(drop)
+    rows.pets.drain(..rows.pets.len() - 8);
+    rows.keys.truncate(3);
+    rows.records.retain(|record| rows.pets.iter().any(|pet| pet.id == record.pet));
+    let mut after = rows.clone();
+    after.pets.splice(0..0, before.pets.clone());
+    let writer = start(&fixture, 1, |_, store| {
+        let rows = rows.clone();
+        async move { write_rows(&store, rows).await.map(drop) }
+    });
+    let states = [before, after.clone()];
+    let is_whole = move |store: Store| {
+        let states = states.clone();
+        async move {
+            let seen = read_all(&store).await?;
+            ensure!(states.contains(&seen), "a part shows: {} animals", seen.pets.len());
+            Ok(())
+        }
+    };
+    watch(&fixture, fixture.handles.len(), writer, is_whole).await?;
+    require_held(&fixture, &after).await
 }
 
 /// Contract: other writers wait only until a running write of rows has ended.

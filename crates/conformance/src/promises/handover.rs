@@ -13,7 +13,7 @@ use tokio::time::sleep;
 
 use super::{
     keys,
-    snapshots::{Content, populate},
+    snapshots::{populate, read_all, require_all, write_all},
     writes::require_held,
 };
 use crate::{
@@ -75,7 +75,7 @@ pub(super) async fn a_store_that_is_not_open_refuses_everything(
 }
 
 /// Checks that every read and write is refused. Reads first and at once, before the handle can refresh a cached state.
-async fn refuses_everything(store: &Store, held: &Content) -> PromiseResult {
+async fn refuses_everything(store: &Store, held: &Rows) -> PromiseResult {
     let highest = highest_ids(store).await?;
     ensure_sealed("a list", store.pets.list(query(9, None, None)).await)?;
     ensure_sealed("finding an animal", store.pets.find(held.pets[0].id).await)?;
@@ -99,7 +99,7 @@ async fn refuses_everything(store: &Store, held: &Content) -> PromiseResult {
     }
     ensure_sealed("adding many", archive(store)?.add_new(vec![rex()], None).await)?;
     // Snapshots are taken in any phase.
-    Content::read(store).await?.require(held)?;
+    require_all(store, held).await?;
     ensure_eq("the highest identifiers", &highest_ids(store).await?, &highest)
 }
 
@@ -231,7 +231,7 @@ async fn write_until_sealed(
 }
 
 async fn stored_ids(store: &Store) -> PromiseResult<BTreeSet<PetId>> {
-    Ok(Content::read(store).await?.pets.iter().map(|pet| pet.id).collect())
+    Ok(read_all(store).await?.pets.iter().map(|pet| pet.id).collect())
 }
 
 /// Contract: a change of the state waits for writes that have begun. No write takes effect after the change.
@@ -319,9 +319,9 @@ pub(super) async fn a_mover_writes_only_to_the_store_that_it_fills(
     refused("filling by another mover", filling.revision - 1).await?;
     refused("filling by a later mover", filling.revision + 1).await?;
     for _ in 0..2 {
-        content.write(to, WriterRole::Mover(filling.revision)).await?;
+        write_all(to, WriterRole::Mover(filling.revision), &content).await?;
     }
-    Content::read(to).await?.require(&content)?;
+    require_all(to, &content).await?;
     let ended = change_phase(to, Phase::Open { from: Some(OTHER) }).await?;
     refused("a mover that continues", filling.revision).await?;
     refused("a mover of the open store", ended.revision).await?;

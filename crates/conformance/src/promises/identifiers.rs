@@ -8,7 +8,6 @@ use petstore_domain::{
 
 use super::{
     keys,
-    snapshots::Content,
     writes::{nine, require_held},
 };
 use crate::{
@@ -92,7 +91,7 @@ pub(super) async fn where_no_identifier_is_left_all_else_goes_on(
     let first = add(fixture.store(), rex()).await?;
     let highest = rex().with_id(PetId(i64::MAX));
     write_rows(fixture.store(), rows_of(vec![highest.clone()])).await?;
-    let mut held = Content { pets: vec![first, highest], ..Content::default() };
+    let mut held = rows_of(vec![first, highest]);
     for (round, store) in (0..).zip(&fixture.handles) {
         for request in [None, Some(request("none-left", &rex(), 0)), None] {
             let end = store.pets.add(rex(), request).await;

@@ -7,7 +7,7 @@ use petstore_domain::{
 
 use super::{
     keys,
-    snapshots::{Content, populate},
+    snapshots::{populate, read_all, require_all, sort, write_all},
     writes::nine,
 };
 use crate::{
@@ -24,7 +24,7 @@ const LARGE: usize = 10_000;
 const SMALL: usize = 25;
 
 /// Returns the content of a populated store of the same adapter, with identifiers far above 1.
-pub(super) async fn content(fixture: &Fixture) -> PromiseResult<Content> {
+pub(super) async fn content(fixture: &Fixture) -> PromiseResult<Rows> {
     let source = fixture.another().await?;
     let mut content = populate(source.store()).await?;
     content.pets.iter_mut().for_each(|pet| pet.id.0 += 1_000_000);
@@ -34,9 +34,9 @@ pub(super) async fn content(fixture: &Fixture) -> PromiseResult<Content> {
 }
 
 /// Writes the content of another store to this store.
-async fn fill(fixture: &Fixture) -> PromiseResult<Content> {
+async fn fill(fixture: &Fixture) -> PromiseResult<Rows> {
     let content = content(fixture).await?;
-    let added = content.write(fixture.store(), WriterRole::Service).await?;
+    let added = write_all(fixture.store(), WriterRole::Service, &content).await?;
     ensure_eq("how many animals were added", &added, &(content.pets.len() as u64))?;
     Ok(content)
 }
@@ -50,11 +50,11 @@ pub(super) async fn rows_come_back_and_may_be_written_again(fixture: Fixture) ->
     ensure!(after != before, "the revision of the keys has stayed");
     let fixture = fixture.reopened_if_supported().await?;
     for store in &fixture.handles {
-        Content::read(store).await?.require(&expected)?;
+        require_all(store, &expected).await?;
         ensure_eq_lists("the list", &all(store).await?, &expected.pets)?;
-        let again = expected.write(store, WriterRole::Service).await?;
+        let again = write_all(store, WriterRole::Service, &expected).await?;
         ensure_eq("how many animals are new the second time", &again, &0)?;
-        let second = Content::read(store).await?.require(&expected);
+        let second = require_all(store, &expected).await;
         second.map_err(|failure| failure.context("the same rows again"))?;
     }
     let record = expected.records[3];
@@ -101,7 +101,7 @@ pub(super) async fn a_repeated_batch_adds_nothing(fixture: Fixture) -> PromiseRe
         let actual = add_nine(store, digest, millis).await?;
         ensure_eq(format!("how many of batch {digest} were added at {millis}"), &actual, &added)?;
     }
-    let content = Content::read(store).await?;
+    let content = read_all(store).await?;
     ensure_eq("the animals", &content.pets.len(), &27)?;
     let records: Vec<_> = content.records.iter().map(|record| record.pet).collect();
     let expected = [content.pets[9].id, content.pets[18].id];
@@ -168,19 +168,19 @@ pub(super) async fn rows_in_the_place_of_others_are_refused(fixture: Fixture) ->
         require_conflict(&format!("another record {about}"), &end)?;
     }
     for store in &fixture.handles {
-        let unchanged = Content::read(store).await?.require(&content);
+        let unchanged = require_all(store, &content).await;
         unchanged.map_err(|failure| failure.context("after refused rows"))?;
     }
     let newer = changed_record(&content, 1);
     write_rows(store, Rows { records: vec![newer], ..Rows::default() }).await?;
     content.records[3] = newer;
-    content.sort();
-    Content::read(store).await?.require(&content)?;
+    sort(&mut content);
+    require_all(store, &content).await?;
     still_works(store).await
 }
 
 /// Returns the fourth record of `content` with another animal and a time `later` milliseconds later.
-fn changed_record(content: &Content, later: i64) -> IdempotencyRecord {
+fn changed_record(content: &Rows, later: i64) -> IdempotencyRecord {
     IdempotencyRecord {
         at: Timestamp(content.records[3].at.0 + later),
         pet: content.pets[0].id,

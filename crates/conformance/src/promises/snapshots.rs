@@ -3,78 +3,73 @@
 use std::time::Duration;
 
 use petstore_domain::{
-    ApiKey, IdempotencyId, IdempotencyRecord, Pet, PetId, Rows, Snapshot, StoreCounts, WriterRole,
+    IdempotencyId, IdempotencyRecord, PetId, Rows, Snapshot, StoreCounts, WriterRole,
 };
 
 use super::keys;
 use crate::{
-    calls::{add, add_many, all, archive, created, purge, write_rows},
+    calls::{add, add_many, all, archive, created, purge, rows_of, write_rows},
     failure::{PromiseResult, ensure, ensure_eq, ensure_eq_lists},
     fixture::Fixture,
     harness::Store,
     samples::{self, NO_LIMIT, at, by_name, key, read_only_key, request, request_with, rex},
 };
 
-/// The content of a store.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Content {
-    pub(super) pets: Vec<Pet>,
-    pub(super) keys: Vec<ApiKey>,
-    /// The records, ascending by position.
-    pub(super) records: Vec<IdempotencyRecord>,
+/// Reads the rows of a store, in their order. The result has no highest identifiers.
+pub(super) async fn read_all(store: &Store) -> PromiseResult<Rows> {
+    read_batches(&mut *archive(store)?.snapshot().await?, 100).await
 }
 
-impl Content {
-    pub(super) async fn read(store: &Store) -> PromiseResult<Self> {
-        Self::read_batches(&mut *archive(store)?.snapshot().await?, 100).await
-    }
-
-    /// Writes the content, one kind of rows at a time. Returns the number of new animals.
-    pub(super) async fn write(&self, store: &Store, writer: WriterRole) -> PromiseResult<u64> {
-        let (archive, mut added) = (archive(store)?, 0);
-        let max = archive.max_batch();
-        let Self { pets, keys, records } = self;
-        let pets = pets.chunks(max).map(|it| Rows { pets: it.to_vec(), ..Rows::default() });
-        let keys = keys.chunks(max).map(|it| Rows { keys: it.to_vec(), ..Rows::default() });
-        let records =
-            records.chunks(max).map(|it| Rows { records: it.to_vec(), ..Rows::default() });
-        for rows in pets.chain(keys).chain(records) {
-            added += archive.write_rows(writer, rows).await?;
-        }
-        Ok(added)
-    }
-
-    /// Reads the content of a snapshot in batches of `limit` rows. The rows must ascend.
-    async fn read_batches(snapshot: &mut dyn Snapshot, limit: u32) -> PromiseResult<Self> {
-        let mut content = Self { keys: snapshot.keys().await?, ..Self::default() };
-        loop {
-            let after = content.pets.last().map(|pet| pet.id);
-            let batch = snapshot.pets(after, limit).await?;
-            if append(&mut content.pets, batch, limit, |pet| pet.id)? {
-                break;
-            }
-        }
-        loop {
-            let after = content.records.last().map(IdempotencyRecord::position);
-            let batch = snapshot.records(after, limit).await?;
-            if append(&mut content.records, batch, limit, IdempotencyRecord::position)? {
-                return Ok(content);
-            }
+/// Reads the rows of a snapshot in batches of `limit` rows. The rows must ascend.
+async fn read_batches(snapshot: &mut dyn Snapshot, limit: u32) -> PromiseResult<Rows> {
+    let mut all = Rows { keys: snapshot.keys().await?, ..Rows::default() };
+    loop {
+        let after = all.pets.last().map(|pet| pet.id);
+        let pets = snapshot.pets(after, limit).await?;
+        let no_pets = append(&mut all.pets, pets, limit, |pet| pet.id)?;
+        let after = all.records.last().map(IdempotencyRecord::position);
+        let records = snapshot.records(after, limit).await?;
+        let no_records = append(&mut all.records, records, limit, IdempotencyRecord::position)?;
+        if no_pets && no_records {
+            return Ok(all);
         }
     }
+}
 
-    /// Ends the promise unless this content equals the expected content.
-    pub(super) fn require(&self, expected: &Self) -> PromiseResult {
-        ensure_eq_lists("the animals of the archive", &self.pets, &expected.pets)?;
-        ensure_eq_lists("the keys of the archive", &self.keys, &expected.keys)?;
-        ensure_eq_lists("the records", &self.records, &expected.records)
+/// Writes rows, one kind at a time. Returns the number of new animals.
+pub(super) async fn write_all(
+    store: &Store,
+    writer: WriterRole,
+    rows: &Rows,
+) -> PromiseResult<u64> {
+    let (archive, mut added) = (archive(store)?, 0);
+    let max = archive.max_batch();
+    let pets = rows.pets.chunks(max).map(|it| rows_of(it.to_vec()));
+    let keys = rows.keys.chunks(max).map(|it| Rows { keys: it.to_vec(), ..Rows::default() });
+    let records =
+        rows.records.chunks(max).map(|it| Rows { records: it.to_vec(), ..Rows::default() });
+    for rows in pets.chain(keys).chain(records) {
+        added += archive.write_rows(writer, rows).await?;
     }
+    Ok(added)
+}
 
-    pub(super) fn sort(&mut self) {
-        self.pets.sort_by_key(|pet| pet.id);
-        self.keys.sort_by_key(|key| key.id);
-        self.records.sort_by_key(IdempotencyRecord::position);
-    }
+/// Ends the promise unless the archive has exactly the expected rows.
+pub(super) async fn require_all(store: &Store, expected: &Rows) -> PromiseResult {
+    require(&read_all(store).await?, expected)
+}
+
+fn require(actual: &Rows, expected: &Rows) -> PromiseResult {
+    ensure_eq_lists("the animals of the archive", &actual.pets, &expected.pets)?;
+    ensure_eq_lists("the keys of the archive", &actual.keys, &expected.keys)?;
+    ensure_eq_lists("the records", &actual.records, &expected.records)
+}
+
+/// Sorts rows in the order of a snapshot.
+pub(super) fn sort(rows: &mut Rows) {
+    rows.pets.sort_by_key(|pet| pet.id);
+    rows.keys.sort_by_key(|key| key.id);
+    rows.records.sort_by_key(IdempotencyRecord::position);
 }
 
 /// Appends a batch to the rows before it. Returns `true` if the batch is empty, which ends the list.
@@ -101,8 +96,8 @@ fn ids() -> Vec<IdempotencyId> {
 }
 
 /// Fills a store with animals, records and keys of every kind. Returns its content.
-pub(super) async fn populate(store: &Store) -> PromiseResult<Content> {
-    let mut content = Content { pets: add_many(store, 25).await?, ..Content::default() };
+pub(super) async fn populate(store: &Store) -> PromiseResult<Rows> {
+    let mut content = rows_of(add_many(store, 25).await?);
     for id in ids() {
         let request = request_with(id, &rex(), 7);
         let pet = created(store.pets.add(rex(), Some(request)).await?)?;
@@ -117,7 +112,7 @@ pub(super) async fn populate(store: &Store) -> PromiseResult<Content> {
     keys::revoke(store, by_name("gone"), at(2)).await?;
     store.keys.note_uses(vec![(keys::listed(store).await?[0].id, at(3))]).await?;
     content.keys = keys::listed(store).await?;
-    content.sort();
+    sort(&mut content);
     Ok(content)
 }
 
@@ -131,15 +126,15 @@ pub(super) async fn a_snapshot_holds_everything_in_order(fixture: Fixture) -> Pr
         request_with(id, &rex(), 9).into_record(PetId(77_000))
     });
     expected.records.extend(records);
-    expected.sort();
+    sort(&mut expected);
     write_rows(fixture.store(), Rows { records: records.to_vec(), ..Rows::default() }).await?;
     for (number, limit) in [1, 4, 1000].into_iter().enumerate() {
         let mut snapshot = archive(fixture.handle(number))?.snapshot().await?;
-        let Content { pets, keys, records } = &expected;
+        let Rows { pets, keys, records, .. } = &expected;
         let [pets, keys, records] = [pets.len(), keys.len(), records.len()].map(|n| n as u64);
         let counts = StoreCounts { pets, keys, records };
         ensure_eq("the counts", &snapshot.counts().await?, &counts)?;
-        Content::read_batches(&mut *snapshot, limit).await?.require(&expected)?;
+        require(&read_batches(&mut *snapshot, limit).await?, &expected)?;
         ensure_eq("behind the end", &snapshot.pets(Some(PetId(i64::MAX)), 5).await?, &Vec::new())?;
     }
     Ok(())
@@ -162,9 +157,9 @@ pub(super) async fn a_snapshot_does_not_see_later_writes(fixture: Fixture) -> Pr
     tokio::time::sleep(Duration::from_millis(2500)).await;
     ensure_eq("the counts", &snapshot.counts().await?, &counts)?;
     ensure_eq("the highest identifiers", &snapshot.highest_ids().await?, &highest)?;
-    let actual = Content::read_batches(&mut *snapshot, 10).await;
+    let actual = read_batches(&mut *snapshot, 10).await;
     let actual = actual.map_err(|failure| failure.context("a snapshot of 2.5 s ago"))?;
-    actual.require(&expected).map_err(|failure| failure.context("after later writes"))?;
+    require(&actual, &expected).map_err(|failure| failure.context("after later writes"))?;
     let meanwhile = all(store).await?.len();
     ensure_eq("animals in the store meanwhile", &meanwhile, &(expected.pets.len() + 21))
 }

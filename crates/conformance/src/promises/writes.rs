@@ -7,7 +7,7 @@ use tokio::time::sleep;
 
 use super::{
     keys,
-    snapshots::{Content, populate},
+    snapshots::{populate, require_all, sort, write_all},
 };
 use crate::{
     calls::{add, all, archive, change_phase, created, find, purge, rows_of, version, walk},
@@ -22,7 +22,7 @@ const NEVER: Duration = Duration::from_secs(5);
 
 /// Ends the promise unless every handle shows exactly this content: in walks of all animals and of each status, by
 /// identifier, and in a snapshot of the archive.
-pub(super) async fn require_held(fixture: &Fixture, held: &Content) -> PromiseResult {
+pub(super) async fn require_held(fixture: &Fixture, held: &Rows) -> PromiseResult {
     for (number, store) in fixture.handles.iter().enumerate() {
         let on_handle = |failure: Failure| failure.context(format!("handle {number}"));
         require(store, held).await.map_err(on_handle)?;
@@ -30,7 +30,7 @@ pub(super) async fn require_held(fixture: &Fixture, held: &Content) -> PromiseRe
     Ok(())
 }
 
-async fn require(store: &Store, held: &Content) -> PromiseResult {
+async fn require(store: &Store, held: &Rows) -> PromiseResult {
     ensure_eq_lists("the list of all", &walk(store, 7, None).await?, &held.pets)?;
     for status in PetStatus::ALL {
         let expected = held.pets.iter().filter(|pet| pet.status == Some(status)).cloned();
@@ -43,7 +43,7 @@ async fn require(store: &Store, held: &Content) -> PromiseResult {
         ensure_eq(format!("animal {}", pet.id), &found.as_ref(), &Some(pet))?;
     }
     ensure_eq_lists("the keys", &keys::listed(store).await?, &held.keys)?;
-    if store.archive.is_some() { Content::read(store).await?.require(held) } else { Ok(()) }
+    if store.archive.is_some() { require_all(store, held).await } else { Ok(()) }
 }
 
 /// Returns nine animals from the identifier `first` on.
@@ -80,7 +80,7 @@ const OF_MOVERS: [Write; 8] = [Pets, OtherRows, Pets, Again, Refuse, Pets, Other
 /// A store, and the content that it must have.
 struct Run {
     fixture: Fixture,
-    held: Content,
+    held: Rows,
     writes: u16,
 }
 
@@ -134,7 +134,7 @@ impl Run {
                 let rows = Rows { keys, records, ..Rows::default() };
                 archive(store)?.write_rows(writer, rows).await?;
             }
-            Again => drop(held.write(store, writer).await?),
+            Again => drop(write_all(store, writer, held).await?),
             Refuse => {
                 let mut pets = nine(2_000_000);
                 pets.push(pet.with_id(held.pets[0].id));
@@ -142,7 +142,7 @@ impl Run {
                 ensure!(end.is_err(), "rows with another animal are not refused");
             }
         }
-        held.sort();
+        sort(held);
         Ok(())
     }
 
