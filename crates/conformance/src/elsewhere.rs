@@ -12,7 +12,7 @@ use tokio::runtime;
 
 use crate::{
     calls::{add, all, change_phase},
-    failure::{Failure, ensure_eq},
+    failure::{Failure, ensure_eq, tried},
     harness::{BoxError, Store},
     promises::keys,
     samples::{key, numbered},
@@ -79,7 +79,7 @@ where
     let (Ok(place), Ok(action)) = (env::var(PLACE), env::var(ACTION)) else { return Ok(()) };
     let runtime = runtime::Builder::new_multi_thread().enable_all().build()?;
     runtime.block_on(async {
-        let store = open(place).await.map_err(|problem| Failure::new(format_args!("{problem}")))?;
+        let store = tried("it does not open", open(place).await)?;
         act(&store, &action).await
     })
 }

@@ -3,9 +3,9 @@
 #![expect(clippy::expect_used, reason = "the kit's own samples are valid")]
 
 use petstore_domain::{
-    ApiKeySecret, CategoryId, Fingerprint, Idempotency, IdempotencyId, IdempotencyKey,
-    IdempotencyRequest, KeyDigest, KeyName, KeyRights, KeySelector, NewApiKey, NewPet, PageLimit,
-    PetId, PetName, PetQuery, PetStatus, Timestamp,
+    ApiKeySecret, CategoryId, Idempotency, IdempotencyId, IdempotencyKey, IdempotencyRequest,
+    KeyDigest, KeyName, KeyRights, KeySelector, NewApiKey, NewPet, PageLimit, PetId, PetName,
+    PetQuery, PetStatus, Timestamp,
 };
 
 /// A limit that no promise reaches.
@@ -55,12 +55,7 @@ pub(crate) fn request(key: &str, pet: &NewPet, millis: i64) -> IdempotencyReques
 }
 
 pub(crate) fn request_with(id: IdempotencyId, pet: &NewPet, millis: i64) -> IdempotencyRequest {
-    IdempotencyRequest {
-        id,
-        fingerprint: Fingerprint::new(pet),
-        at: at(millis),
-        cutoff: at(millis - LIFETIME),
-    }
+    IdempotencyRequest::new(id, pet, at(millis))
 }
 
 pub(crate) fn query(animals: u8, status: Option<PetStatus>, after: Option<PetId>) -> PetQuery {

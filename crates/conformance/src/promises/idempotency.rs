@@ -21,15 +21,15 @@ pub(super) async fn a_record_decides_until_exactly_its_expiry(fixture: Fixture) 
         let store = fixture.handle(number + 1);
         for later in [0, 1, LIFETIME - 1] {
             let repeat = store.pets.add(rex(), Some(request(&key, &rex(), later))).await?;
-            let repeat = replayed(repeat).map_err(|it| it.context(format!("{later} ms later")))?;
+            let repeat = tried(&format!("{later} ms later"), replayed(repeat))?;
             ensure_eq("the repeat", &repeat, &first)?;
             let refusal = store.pets.add(other.clone(), Some(request(&key, &other, later))).await;
             let what = format!("{other:?} {later} ms later");
             ensure_matches!(what, refusal, Err(AddError::IdempotencyKeyReused));
         }
         let expired = Some(request(&key, &other, LIFETIME));
-        let second = created(store.pets.add(other.clone(), expired).await?)
-            .map_err(|failure| failure.context(format!("{LIFETIME} ms later")))?;
+        let second = created(store.pets.add(other.clone(), expired).await?);
+        let second = tried(&format!("{LIFETIME} ms later"), second)?;
         let repeat = Some(request(&key, &other, 2 * LIFETIME - 1));
         let repeat = replayed(store.pets.add(other, repeat).await?)?;
         ensure_eq("the second's repeat", &repeat, &second)?;
@@ -45,7 +45,7 @@ pub(super) async fn ids_that_differ_in_any_bit_are_two_records(store: Store) -> 
     for id in bases.into_iter().flat_map(near) {
         let id = IdempotencyId(id.to_be_bytes());
         let added = store.pets.add(rex(), Some(request_with(id, &rex(), 0))).await?;
-        created(added).map_err(|failure| failure.context(format!("the id {id}")))?;
+        tried(&format!("the id {id}"), created(added))?;
     }
     Ok(())
 }

@@ -10,7 +10,7 @@ use petstore_domain::{
 use super::keys::{listed, loaded, save};
 use crate::{
     calls::{purge, walk},
-    failure::{Failure, PromiseResult, ensure, ensure_eq, ensure_eq_lists},
+    failure::{Failure, PromiseResult, ensure, ensure_eq, ensure_eq_lists, tried},
     fixture::Fixture,
     harness::Store,
     random::{SEED_VARIABLE, one_of, seed},
@@ -40,9 +40,7 @@ pub(super) async fn random_commands_do_as_the_model_does(fixture: Fixture) -> Pr
     for step in 0..STEPS {
         run.now += run.random.i64(0..4);
         run.store = fixture.handle(run.random.usize(..2)).clone();
-        let context =
-            |failure: Failure| failure.context(format!("{SEED_VARIABLE}={seed}, step {step}"));
-        run.step(step).await.map_err(context)?;
+        tried(&format!("{SEED_VARIABLE}={seed}, step {step}"), run.step(step).await)?;
     }
     Ok(())
 }

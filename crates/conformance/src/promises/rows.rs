@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     calls::{all, archive, join, replayed, rows_of, start, still_works, write_rows},
-    failure::{Failure, PromiseResult, ensure, ensure_eq, ensure_eq_lists, ensure_matches},
+    failure::{Failure, PromiseResult, ensure, ensure_eq, ensure_eq_lists, ensure_matches, tried},
     fixture::Fixture,
     harness::Store,
     samples::{self, LIFETIME, at, key, pet, rex},
@@ -54,8 +54,7 @@ pub(super) async fn rows_come_back_and_may_be_written_again(fixture: Fixture) ->
         ensure_eq_lists("the list", &all(store).await?, &expected.pets)?;
         let again = write_all(store, WriterRole::Service, &expected).await?;
         ensure_eq("how many animals are new the second time", &again, &0)?;
-        let second = require_all(store, &expected).await;
-        second.map_err(|failure| failure.context("the same rows again"))?;
+        tried("the same rows again", require_all(store, &expected).await)?;
     }
     let record = expected.records[3];
     let repeat = samples::request_with(record.id, &rex(), 8);
@@ -168,8 +167,7 @@ pub(super) async fn rows_in_the_place_of_others_are_refused(fixture: Fixture) ->
         require_conflict(&format!("another record {about}"), &end)?;
     }
     for store in &fixture.handles {
-        let unchanged = require_all(store, &content).await;
-        unchanged.map_err(|failure| failure.context("after refused rows"))?;
+        tried("after refused rows", require_all(store, &content).await)?;
     }
     let newer = changed_record(&content, 1);
     write_rows(store, Rows { records: vec![newer], ..Rows::default() }).await?;

@@ -9,7 +9,7 @@ use petstore_domain::{
 use super::keys;
 use crate::{
     calls::{add, add_many, all, archive, created, purge, rows_of, write_rows},
-    failure::{PromiseResult, ensure, ensure_eq, ensure_eq_lists},
+    failure::{PromiseResult, ensure, ensure_eq, ensure_eq_lists, tried},
     fixture::Fixture,
     harness::Store,
     samples::{self, NO_LIMIT, at, by_name, key, read_only_key, request, request_with, rex},
@@ -157,9 +157,8 @@ pub(super) async fn a_snapshot_does_not_see_later_writes(fixture: Fixture) -> Pr
     tokio::time::sleep(Duration::from_millis(2500)).await;
     ensure_eq("the counts", &snapshot.counts().await?, &counts)?;
     ensure_eq("the highest identifiers", &snapshot.highest_ids().await?, &highest)?;
-    let actual = read_batches(&mut *snapshot, 10).await;
-    let actual = actual.map_err(|failure| failure.context("a snapshot of 2.5 s ago"))?;
-    require(&actual, &expected).map_err(|failure| failure.context("after later writes"))?;
+    let actual = tried("a snapshot of 2.5 s ago", read_batches(&mut *snapshot, 10).await)?;
+    tried("after later writes", require(&actual, &expected))?;
     let meanwhile = all(store).await?.len();
     ensure_eq("animals in the store meanwhile", &meanwhile, &(expected.pets.len() + 21))
 }

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     calls::{add, all, archive, change_phase, created, find, purge, rows_of, version, walk},
-    failure::{Failure, PromiseResult, ensure, ensure_eq, ensure_eq_lists},
+    failure::{PromiseResult, ensure, ensure_eq, ensure_eq_lists, tried},
     fixture::Fixture,
     harness::{Capability, Store},
     samples::{self, NO_LIMIT, at, key, numbered, request, rex},
@@ -24,8 +24,7 @@ const NEVER: Duration = Duration::from_secs(5);
 /// identifier, and in a snapshot of the archive.
 pub(super) async fn require_held(fixture: &Fixture, held: &Rows) -> PromiseResult {
     for (number, store) in fixture.handles.iter().enumerate() {
-        let on_handle = |failure: Failure| failure.context(format!("handle {number}"));
-        require(store, held).await.map_err(on_handle)?;
+        tried(&format!("handle {number}"), require(store, held).await)?;
     }
     Ok(())
 }
@@ -198,7 +197,7 @@ async fn make_all(fixture: Fixture, writes: &[Write], by_mover: bool) -> Promise
         if end.is_ok() {
             end = run.require(&before, animals, handle).await;
         }
-        end.map_err(|failure| failure.context(format!("{write:?} by handle {handle}")))?;
+        tried(&format!("{write:?} by handle {handle}"), end)?;
     }
     run.fixture = run.fixture.reopened_if_supported().await?;
     require_held(&run.fixture, &run.held).await
