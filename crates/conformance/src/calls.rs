@@ -10,7 +10,7 @@ use petstore_domain::{
 use tokio::{
     sync::Barrier,
     task::{JoinSet, yield_now},
-    time::{Instant, sleep},
+    time::{Instant, sleep, timeout},
 };
 
 use crate::{
@@ -221,6 +221,16 @@ pub(crate) async fn join<T: 'static>(
         results.push(result?);
     }
     Ok(results)
+}
+
+/// Waits for `call`, which breaks the promise if it does not end in time.
+pub(crate) async fn in_time<T>(
+    what: &str,
+    limit: Duration,
+    call: impl Future<Output = T>,
+) -> PromiseResult<T> {
+    let end = timeout(limit, call).await;
+    end.map_err(|_| Failure::new(format!("{what} did not end within {limit:?}")))
 }
 
 /// Ends the promise unless the store accepts an animal and returns it again.

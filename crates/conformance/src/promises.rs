@@ -6,7 +6,7 @@ mod handover;
 mod idempotency;
 mod identifiers;
 pub(crate) mod keys;
-mod model;
+pub(crate) mod model;
 mod outage;
 mod pages;
 mod rows;

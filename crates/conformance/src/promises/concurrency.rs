@@ -13,14 +13,13 @@ use tokio::{
 };
 
 use super::{
-    outage::{cut_off, reconnect},
     rows::content,
     snapshots::read_all,
     writes::{nine, require_held},
 };
 use crate::{
-    calls::{add, add_many, all, archive, rows_of, start, watch, write_rows},
-    failure::{Failure, PromiseResult, ensure},
+    calls::{add, add_many, all, archive, in_time, rows_of, start, watch, write_rows},
+    failure::{PromiseResult, ensure, tried},
     fixture::Fixture,
     harness::{Capability, Store},
     samples::{NO_LIMIT, at, request, rex},
@@ -81,8 +80,8 @@ pub(super) async fn writers_go_on_beside_rows(fixture: Fixture) -> PromiseResult
         written.store(true, Ordering::SeqCst);
         PromiseResult::Ok(())
     };
-    let end = timeout(limit, async { tokio::try_join!(writing, batches) }).await;
-    end.map_err(|_| Failure::new(format!("writes beside rows have no end within {limit:?}")))??;
+    let all_writes = async { tokio::try_join!(writing, batches) };
+    in_time("writing beside rows", limit, all_writes).await??;
     let listed = all(store).await?;
     let mut expected = (1..=BATCHES).flat_map(|number| nine(number * 1_000_000));
     ensure!(expected.all(|pet| listed.contains(&pet)), "not all that was written is listed");
@@ -117,13 +116,13 @@ async fn on_one_thread(fixture: &Fixture) -> PromiseResult {
         }
     }
     if gap.is_none() && fixture.supports(Capability::Outage) {
-        cut_off(&fixture).await?;
+        tried("the harness cannot cut off the store", fixture.scratch.cut_off().await)?;
         let refused = async {
             let _ = timeout(Duration::from_secs(2), store.pets.add(rex(), None)).await;
             Ok(())
         };
         gap = longest_gap(refused).await?;
-        reconnect(&fixture).await?;
+        tried("the harness cannot reconnect it", fixture.scratch.reconnect().await)?;
     }
     ensure!(gap.is_none(), "a write has held up its thread for {gap:?}");
     Ok(())
