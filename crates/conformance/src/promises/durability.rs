@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use petstore_domain::{AddError, Added, Phase, StoreError};
+use petstore_domain::{AddError, Added, Phase, StoreError, revoke_keys, roll_key};
 use tokio::{task::JoinSet, time::sleep};
 
 use super::keys;
@@ -32,8 +32,8 @@ pub(super) async fn reopening_keeps_what_was_acknowledged(mut fixture: Fixture) 
         ensure_eq("purged", &purge(store, at(0), NO_LIMIT).await?, &1)?;
         let seed = round * 3;
         let web = keys::add(store, key(seed, "web", 0, Some(50))).await?.id;
-        keys::roll(store, key(seed + 1, "web", 1, None), at(100)).await?;
-        keys::revoke(store, by_name("web"), at(2)).await?;
+        roll_key(&*store.keys, key(seed + 1, "web", 1, None), at(100)).await?;
+        revoke_keys(&*store.keys, by_name("web"), at(2)).await?;
         let removed = keys::add(store, key(seed + 2, "removed", 3, None)).await?.id;
         keys::save(store, vec![], vec![removed]).await?;
         store.keys.note_uses(vec![(web, at(3))]).await?;

@@ -3,9 +3,9 @@
 use std::{collections::BTreeSet, sync::Arc};
 
 use petstore_domain::{
-    ApiKey, Clock, KeyId, KeyLabel, KeyMark, KeyRevision, KeyRing, KeySelector, KeyState,
-    MAX_KEYS_PER_SAVE, NamedKey, NewApiKey, SaveOutcome, StoreError, StoredKeys, Timestamp,
-    add_key, load_keys, revoke_keys, roll_key,
+    ApiKey, Clock, KeyId, KeyLabel, KeyMark, KeyRevision, KeyRing, KeyState, MAX_KEYS_PER_SAVE,
+    NamedKey, NewApiKey, SaveOutcome, StoreError, StoredKeys, Timestamp, add_key, load_keys,
+    revoke_keys, roll_key,
 };
 
 use crate::{
@@ -18,22 +18,6 @@ use crate::{
 
 pub(crate) async fn add(store: &Store, key: NewApiKey) -> PromiseResult<ApiKey> {
     Ok(add_key(&*store.keys, key).await?)
-}
-
-pub(super) async fn roll(
-    store: &Store,
-    key: NewApiKey,
-    retire_at: Timestamp,
-) -> PromiseResult<ApiKey> {
-    Ok(roll_key(&*store.keys, key, retire_at).await?)
-}
-
-pub(super) async fn revoke(
-    store: &Store,
-    selector: KeySelector,
-    at: Timestamp,
-) -> Result<Vec<ApiKey>, StoreError> {
-    revoke_keys(&*store.keys, selector, at).await
 }
 
 pub(super) async fn loaded(store: &Store) -> Result<StoredKeys, StoreError> {
@@ -77,7 +61,7 @@ pub(super) async fn a_key_comes_back_as_it_was_given(store: Store) -> PromiseRes
         expected.push(new);
     }
     expected.push(add(&store, read_only_key(10, "report", 0)).await?);
-    expected.push(roll(&store, read_only_key(11, "report", 1), at(9)).await?);
+    expected.push(roll_key(&*store.keys, read_only_key(11, "report", 1), at(9)).await?);
     expected[5].expires_at = Some(at(9));
     ensure_eq_lists("the keys", &listed(&store).await?, &expected)
 }
@@ -105,7 +89,7 @@ pub(super) async fn a_save_takes_a_hundred_keys(store: Store) -> PromiseResult {
 pub(super) async fn a_digest_of_another_key_is_refused(store: Store) -> PromiseResult {
     let live = add(&store, key(1, "live", 0, None)).await?;
     add(&store, key(2, "revoked", 0, None)).await?;
-    revoke(&store, by_name("revoked"), at(1)).await?;
+    revoke_keys(&*store.keys, by_name("revoked"), at(1)).await?;
     let expected = loaded(&store).await?;
     for seed in [1, 2] {
         let new = |seed, id| key(seed, "again", 5, None).with_id(KeyId(expected.next_id.0 + id));

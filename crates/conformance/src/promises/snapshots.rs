@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use petstore_domain::{
-    IdempotencyId, IdempotencyRecord, PetId, Rows, Snapshot, StoreCounts, WriterRole,
+    IdempotencyId, IdempotencyRecord, PetId, Rows, Snapshot, StoreCounts, WriterRole, revoke_keys,
+    roll_key,
 };
 
 use super::keys;
@@ -107,9 +108,9 @@ pub(super) async fn populate(store: &Store) -> PromiseResult<Rows> {
     for (seed, name, expires) in [(1, "web", Some(10)), (2, "shop", None), (3, "gone", None)] {
         keys::add(store, key(seed, name, 0, expires)).await?;
     }
-    keys::roll(store, key(4, "shop", 1, None), at(20)).await?;
+    roll_key(&*store.keys, key(4, "shop", 1, None), at(20)).await?;
     keys::add(store, read_only_key(5, "report", 0)).await?;
-    keys::revoke(store, by_name("gone"), at(2)).await?;
+    revoke_keys(&*store.keys, by_name("gone"), at(2)).await?;
     store.keys.note_uses(vec![(keys::listed(store).await?[0].id, at(3))]).await?;
     content.keys = keys::listed(store).await?;
     sort(&mut content);
@@ -153,7 +154,7 @@ pub(super) async fn a_snapshot_does_not_see_later_writes(fixture: Fixture) -> Pr
     other.pets.add(rex(), Some(request("later", &rex(), 8))).await?;
     purge(other, at(7), NO_LIMIT).await?;
     keys::add(other, key(9, "later", 5, None)).await?;
-    keys::revoke(other, by_name("web"), at(6)).await?;
+    revoke_keys(&*other.keys, by_name("web"), at(6)).await?;
     tokio::time::sleep(Duration::from_millis(2500)).await;
     ensure_eq("the counts", &snapshot.counts().await?, &counts)?;
     ensure_eq("the highest identifiers", &snapshot.highest_ids().await?, &highest)?;
