@@ -22,6 +22,8 @@ use crate::{
 
 /// The time limit for a store to learn its own version.
 const VERSION_TIMEOUT: Duration = Duration::from_secs(2);
+/// The time after which a write that does not show counts as lost.
+const NEVER: Duration = Duration::from_secs(5);
 /// The largest number of purges for a handful of expired records.
 const MAX_PURGES: u32 = 100;
 
@@ -115,6 +117,16 @@ pub(crate) async fn version(store: &Store) -> PromiseResult<CatalogueVersion> {
         }
         sleep(Duration::from_millis(5)).await;
     }
+}
+
+/// Waits until the version of `store` is not `before` any more.
+pub(crate) async fn version_after(store: &Store, before: CatalogueVersion) -> PromiseResult {
+    let begun = Instant::now();
+    while version(store).await? == before {
+        ensure!(begun.elapsed() < NEVER, "a write elsewhere leaves the version for {NEVER:?}");
+        sleep(Duration::from_millis(1)).await;
+    }
+    Ok(())
 }
 
 /// Returns the version of a read.

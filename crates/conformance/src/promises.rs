@@ -57,7 +57,6 @@ macro_rules! __for_each_promise {
         idempotency::purging_keeps_to_its_limit_and_its_cutoff [];
         idempotency::a_purge_spares_a_record_that_is_replaced_meanwhile [];
 
-        durability::reopening_keeps_what_was_acknowledged [Reopen];
         durability::two_that_open_a_new_store_at_once_open_the_same [SecondHandle];
         durability::what_another_process_does_shows_here [OtherProcess];
         durability::a_dropped_addition_happens_whole_or_not_at_all [];
@@ -90,6 +89,7 @@ macro_rules! __for_each_promise {
         rows::rows_in_the_place_of_others_are_refused [Archive];
 
         writes::a_write_shows_everywhere_and_changes_nothing_else [];
+        writes::reopening_keeps_what_was_acknowledged [Reopen];
         concurrency::rows_show_as_a_whole_on_every_handle [Archive];
         concurrency::writers_go_on_beside_rows [Archive];
         concurrency::a_write_that_waits_holds_up_no_other_task [];

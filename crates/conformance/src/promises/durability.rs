@@ -2,60 +2,17 @@
 
 use std::time::Duration;
 
-use petstore_domain::{AddError, Added, Phase, StoreError, revoke_keys, roll_key};
+use petstore_domain::{AddError, Added, Phase, StoreError};
 use tokio::{task::JoinSet, time::sleep};
 
 use super::keys;
 use crate::{
-    calls::{
-        add, add_many, all, change_phase, created, handover, join, purge, replayed, start,
-        still_works,
-    },
+    calls::{add, all, change_phase, created, handover, join, start, still_works},
     failure::{Failure, PromiseResult, ensure, ensure_eq, ensure_eq_lists, ensure_matches, tried},
     fixture::{Fixture, open},
     harness::{Capability, Store},
-    samples::{self, NO_LIMIT, at, by_name, key, numbered, request, rex},
+    samples::{self, numbered, request, rex},
 };
-
-/// Contract: acknowledged writes are durable.
-pub(super) async fn reopening_keeps_what_was_acknowledged(mut fixture: Fixture) -> PromiseResult {
-    let mut expected = Vec::new();
-    let mut highest = None;
-    for round in 0..3 {
-        let store = fixture.handle(1);
-        expected.extend(add_many(store, 30).await?);
-        let requests =
-            (0..4).map(|number| (number, request(&format!("{round}-{number}"), &rex(), number)));
-        for (_, request) in requests.clone() {
-            expected.push(created(store.pets.add(rex(), Some(request)).await?)?);
-        }
-        ensure_eq("purged", &purge(store, at(0), NO_LIMIT).await?, &1)?;
-        let seed = round * 3;
-        let web = keys::add(store, key(seed, "web", 0, Some(50))).await?.id;
-        roll_key(&*store.keys, key(seed + 1, "web", 1, None), at(100)).await?;
-        revoke_keys(&*store.keys, by_name("web"), at(2)).await?;
-        let removed = keys::add(store, key(seed + 2, "removed", 3, None)).await?.id;
-        keys::save(store, vec![], vec![removed]).await?;
-        store.keys.note_uses(vec![(web, at(3))]).await?;
-        let listed = keys::listed(store).await?;
-        ensure!(Some(removed) > highest, "{removed:?} was assigned after {highest:?}");
-        highest = Some(removed);
-
-        fixture = fixture.reopened_if_supported().await?;
-        let store = fixture.store();
-        ensure_eq_lists("the animals after reopening", &all(store).await?, &expected)?;
-        ensure_eq_lists("the keys after reopening", &keys::listed(store).await?, &listed)?;
-        let next = keys::loaded(store).await?.next_id;
-        ensure!(next > removed, "{next:?} is the next key after {removed:?}");
-        for (number, request) in requests.skip(1) {
-            let again = replayed(store.pets.add(rex(), Some(request)).await?);
-            let again = tried("after reopening", again)?;
-            let first = &expected[expected.len() - 4 + usize::try_from(number)?];
-            ensure_eq("a repeat after reopening", &again, first)?;
-        }
-    }
-    Ok(())
-}
 
 /// Contract: the first call creates the store. Two calls at the same time open the same store.
 pub(super) async fn two_that_open_a_new_store_at_once_open_the_same(
