@@ -197,11 +197,38 @@ where
     running
 }
 
+/// Starts `tasks` callers like [`start`]. Each adds `count` animals. The first `with_requests` callers add each of them
+/// with a request. A task returns its animals, whose identifiers must ascend.
+pub(crate) fn add_at_once(
+    fixture: &Fixture,
+    tasks: usize,
+    count: usize,
+    with_requests: usize,
+) -> JoinSet<PromiseResult<Vec<Pet>>> {
+    start(fixture, tasks, move |task, store| async move {
+        let mut added: Vec<Pet> = Vec::with_capacity(count);
+        for number in 0..count {
+            let new = samples::numbered(number * tasks + task);
+            let key = format!("{task}-{number}");
+            let request = (task < with_requests).then(|| samples::request(&key, &new, 0));
+            let pet = created(store.pets.add(new.clone(), request).await?)?;
+            let before = added.last().map(|pet| pet.id);
+            ensure!(Some(pet.id) > before, "one caller was given {before:?} and {}", pet.id);
+            added.push(new.with_id(pet.id));
+            if number % 4 == 0 {
+                // The pause lets readers see many states.
+                sleep(Duration::from_millis(1)).await;
+            }
+        }
+        Ok(added)
+    })
+}
+
 /// Repeats `watch` on `watchers` handles until every writer has ended.
-pub(crate) async fn watch<F>(
+pub(crate) async fn watch<T: 'static, F>(
     fixture: &Fixture,
     watchers: usize,
-    writers: JoinSet<PromiseResult>,
+    writers: JoinSet<PromiseResult<T>>,
     watch: impl Fn(Store) -> F + Clone + Send + 'static,
 ) -> PromiseResult
 where

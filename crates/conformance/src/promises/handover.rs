@@ -18,8 +18,8 @@ use super::{
 };
 use crate::{
     calls::{
-        Cause, add, add_many, all, archive, change_phase, change_state, created, find, handover,
-        join, rows_of, start, still_works, version, write_rows,
+        Cause, add, add_at_once, add_many, all, archive, change_phase, change_state, created, find,
+        handover, join, rows_of, start, still_works, version, write_rows,
     },
     failure::{Failure, PromiseResult, ensure, ensure_eq, ensure_eq_lists},
     fixture::Fixture,
@@ -273,15 +273,8 @@ pub(super) async fn nothing_is_added_after_any_of_many_seals(fixture: Fixture) -
 pub(super) async fn a_snapshot_is_complete_up_to_its_last_animal(
     fixture: Fixture,
 ) -> PromiseResult {
-    let tasks = start(&fixture, 6, |writer, store| async move {
-        for number in 0..30 {
-            let pet = numbered(writer * 100 + number);
-            let request = (writer < 3).then(|| request(&format!("{writer}-{number}"), &pet, 5));
-            created(store.pets.add(pet, request).await?)?;
-        }
-        Ok(())
-    });
-    let (writing, mut found) = (tokio::spawn(join(tasks)), Vec::<Pet>::new());
+    let writers = add_at_once(&fixture, 6, 30, 3);
+    let (writing, mut found) = (tokio::spawn(join(writers)), Vec::<Pet>::new());
     loop {
         // A read after the end of the last writer is complete.
         let last = writing.is_finished();

@@ -3,7 +3,10 @@
 use petstore_domain::{AddError, Added, IdempotencyId, PetId, Rows, StoreCounts};
 
 use crate::{
-    calls::{add, all, archive, created, find, join, purge, replayed, start, watch, write_rows},
+    calls::{
+        add, add_at_once, all, archive, created, find, join, purge, replayed, start, watch,
+        write_rows,
+    },
     failure::{PromiseResult, ensure, ensure_eq, ensure_eq_lists, ensure_matches, tried},
     fixture::Fixture,
     harness::Store,
@@ -69,15 +72,7 @@ pub(super) async fn equal_requests_at_once_add_one_animal(fixture: Fixture) -> P
 ///
 /// Every animal here is added with a record. A snapshot with unequal numbers was taken between two transactions.
 pub(super) async fn an_animal_and_its_record_appear_together(fixture: Fixture) -> PromiseResult {
-    const EACH: usize = 100;
-    let writers = start(&fixture, 4, |writer, store| async move {
-        for number in writer * EACH..(writer + 1) * EACH {
-            let (pet, key) = (numbered(number), format!("key-{number}"));
-            let request = request(&key, &pet, 0);
-            created(store.pets.add(pet, Some(request)).await?)?;
-        }
-        Ok(())
-    });
+    let writers = add_at_once(&fixture, 4, 100, 4);
     // The readers start after the writers: on one thread, they run whenever every writer waits.
     let counts_are_equal = |store: Store| async move {
         let counts = archive(&store)?.snapshot().await?.counts().await?;

