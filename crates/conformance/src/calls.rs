@@ -3,9 +3,9 @@
 use std::{sync::Arc, time::Duration};
 
 use petstore_domain::{
-    AddError, Added, Archive, ArchiveError, CatalogueVersion, Handover, KeyChangeError, NewPet,
-    Pet, PetId, PetPage, PetQuery, PetStatus, Phase, Purged, Rows, StoreError, StoreState,
-    Timestamp, WriterRole,
+    AddError, Added, ApiKey, Archive, ArchiveError, CatalogueVersion, Handover, KeyChangeError,
+    KeyId, NewApiKey, NewPet, Pet, PetId, PetPage, PetQuery, PetStatus, Phase, Purged, Rows,
+    SaveOutcome, StoreError, StoreState, StoredKeys, Timestamp, WriterRole, add_key, load_keys,
 };
 use tokio::{
     sync::Barrier,
@@ -105,6 +105,29 @@ pub(crate) async fn walk(
 /// Returns every animal.
 pub(crate) async fn all(store: &Store) -> PromiseResult<Vec<Pet>> {
     walk(store, 100, None).await
+}
+
+pub(crate) async fn new_key(store: &Store, key: NewApiKey) -> PromiseResult<ApiKey> {
+    Ok(add_key(&*store.keys, key).await?)
+}
+
+pub(crate) async fn load(store: &Store) -> Result<StoredKeys, StoreError> {
+    load_keys(&*store.keys).await
+}
+
+pub(crate) async fn all_keys(store: &Store) -> PromiseResult<Vec<ApiKey>> {
+    Ok(load(store).await?.into_all()?)
+}
+
+/// Saves keys with the current revision as `expected`.
+pub(crate) async fn save(
+    store: &Store,
+    changed: Vec<ApiKey>,
+    removed: Vec<KeyId>,
+) -> PromiseResult {
+    let saved = store.keys.save(load(store).await?.revision, changed, removed).await?;
+    ensure!(saved == SaveOutcome::Saved, "{saved:?}, and nobody else changes keys");
+    Ok(())
 }
 
 /// Returns the version, which the harness declares. Waits for a store that polls for its version.

@@ -11,10 +11,9 @@ use petstore_domain::{Phase, StoreId};
 use tokio::runtime;
 
 use crate::{
-    calls::{add, all, change_phase},
+    calls::{add, all, change_phase, new_key},
     failure::{Failure, ensure_eq, tried},
     harness::{BoxError, Store},
-    promises::keys,
     samples::{key, numbered},
 };
 
@@ -31,7 +30,7 @@ pub async fn act(store: &Store, action: &str) -> Result<(), Failure> {
     match action {
         "add" => {
             add(store, numbered(2)).await?;
-            keys::add(store, key(2, "elsewhere", 0, None)).await.map(drop)
+            new_key(store, key(2, "elsewhere", 0, None)).await.map(drop)
         }
         "find-three" => ensure_eq("the animals seen elsewhere", &all(store).await?.len(), &3),
         "seal" => {

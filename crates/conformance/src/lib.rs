@@ -39,6 +39,7 @@
 //! `docs/ADAPTERS.md` is the guide for authors. `promises.rs` lists the promises.
 
 mod calls;
+mod content;
 mod elsewhere;
 mod failure;
 mod fixture;

@@ -5,7 +5,7 @@ mod durability;
 mod handover;
 mod idempotency;
 mod identifiers;
-pub(crate) mod keys;
+mod keys;
 pub(crate) mod model;
 mod outage;
 mod pages;

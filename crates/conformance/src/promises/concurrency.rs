@@ -12,13 +12,9 @@ use tokio::{
     time::timeout,
 };
 
-use super::{
-    rows::content,
-    snapshots::read_all,
-    writes::{nine, require_held},
-};
 use crate::{
     calls::{add, add_many, all, archive, in_time, rows_of, start, watch, write_rows},
+    content::{foreign, nine, read_all, require_held},
     failure::{PromiseResult, ensure, tried},
     fixture::Fixture,
     harness::{Capability, Store},
@@ -28,7 +24,7 @@ use crate::{
 /// Contract: a read on any handle returns all rows of one write, or none of them.
 pub(super) async fn rows_show_as_a_whole_on_every_handle(fixture: Fixture) -> PromiseResult {
     let before = rows_of(add_many(fixture.store(), 5).await?);
-    let mut rows = content(&fixture).await?;
+    let mut rows = foreign(&fixture).await?;
     // Every store can write this many rows in one call.
     rows.pets.drain(..rows.pets.len() - 8);
     rows.keys.truncate(3);

@@ -5,9 +5,8 @@ use std::time::Duration;
 use petstore_domain::{AddError, Added, Phase, StoreError};
 use tokio::{task::JoinSet, time::sleep};
 
-use super::keys;
 use crate::{
-    calls::{add, all, change_phase, created, handover, join, start, still_works},
+    calls::{add, all, change_phase, created, handover, join, load, start, still_works},
     failure::{Failure, PromiseResult, ensure, ensure_eq, ensure_eq_lists, ensure_matches, tried},
     fixture::{Fixture, open},
     harness::{Capability, Store},
@@ -26,7 +25,7 @@ pub(super) async fn two_that_open_a_new_store_at_once_open_the_same(
             tasks.spawn(async move { open(&*scratch, false).await });
         }
         let [one, other] = &join(tasks).await?[..] else { continue };
-        let (a, b) = (keys::loaded(one).await?, keys::loaded(other).await?);
+        let (a, b) = (load(one).await?, load(other).await?);
         ensure_eq("the keys of the two", &a, &b)?;
         if one.handover.is_some() {
             let (a, b) = (handover(one)?.state().await?, handover(other)?.state().await?);
@@ -48,7 +47,7 @@ pub(super) async fn what_another_process_does_shows_here(fixture: Fixture) -> Pr
     };
     let store = fixture.store();
     let mine = add(store, rex()).await?;
-    let known = keys::loaded(store).await?.revision;
+    let known = load(store).await?.revision;
     let before = store.pets.version();
     act("add").await?;
     let listed = all(store).await?;

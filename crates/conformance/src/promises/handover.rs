@@ -8,16 +8,12 @@ use petstore_domain::{
 };
 use tokio::time::sleep;
 
-use super::{
-    keys,
-    snapshots::{populate, read_all, require_all, write_all},
-    writes::require_held,
-};
 use crate::{
     calls::{
-        Cause, add, add_at_once, add_many, all, archive, change_phase, change_state, created, find,
-        handover, join, rows_of, start, still_works, version, write_rows,
+        Cause, add, add_at_once, add_many, all, all_keys, archive, change_phase, change_state,
+        created, find, handover, join, new_key, rows_of, start, still_works, version, write_rows,
     },
+    content::{populate, read_all, require_all, require_held, write_all},
     failure::{Failure, PromiseResult, ensure, ensure_eq, ensure_eq_lists, tried},
     fixture::Fixture,
     harness::{Capability, Store},
@@ -86,7 +82,7 @@ async fn refuses_everything(store: &Store, held: &Rows) -> PromiseResult {
     ensure_sealed("a roll", rolled)?;
     ensure_sealed("a revocation", revoke_keys(&*store.keys, by_name("report"), at(9)).await)?;
     ensure_sealed("a use", store.keys.note_uses(vec![(held.keys[0].id, at(9))]).await)?;
-    ensure_eq_lists("the keys", &keys::listed(store).await?, &held.keys)?;
+    ensure_eq_lists("the keys", &all_keys(store).await?, &held.keys)?;
     if store.archive.is_none() {
         return Ok(());
     }
@@ -314,7 +310,7 @@ pub(super) async fn a_mover_writes_only_to_the_store_that_it_fills(
     require_held(&fixture, &content).await?;
     let (next, last) = (add(to, rex()).await?.id, content.pets.last().map(|pet| pet.id));
     ensure!(Some(next) > last, "{next} is not above all that was written");
-    let next = keys::add(to, key(60, "next", 30, None)).await?.id;
+    let next = new_key(to, key(60, "next", 30, None)).await?.id;
     let is_above = content.keys.iter().all(|key| key.id < next);
     ensure!(is_above, "{next:?} is not above all keys");
     Ok(())
@@ -326,7 +322,7 @@ pub(super) async fn every_change_but_an_addition_is_a_rewrite(store: Store) -> P
     let before = rewrites().await?;
     add_many(&store, 2).await?;
     created(store.pets.add(rex(), Some(request("k", &rex(), 5))).await?)?;
-    keys::add(&store, key(1, "k", 1, None)).await?;
+    new_key(&store, key(1, "k", 1, None)).await?;
     store.pets.purge_expired(at(9), 9).await?;
     archive(&store)?.add_new(vec![rex()], None).await?;
     ensure_eq("the rewrites after additions", &rewrites().await?, &before)?;

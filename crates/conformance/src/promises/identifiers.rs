@@ -6,12 +6,12 @@ use petstore_domain::{
     AddError, ArchiveError, HighestIds, KeyId, PetId, Rows, StoreError, WriterRole,
 };
 
-use super::{
-    keys,
-    writes::{nine, require_held},
-};
 use crate::{
-    calls::{add, add_at_once, add_many, all, archive, join, purge, rows_of, write_rows},
+    calls::{
+        add, add_at_once, add_many, all, all_keys, archive, join, load, new_key, purge, rows_of,
+        save, write_rows,
+    },
+    content::{nine, require_held},
     failure::{PromiseResult, ensure, ensure_eq, ensure_matches},
     fixture::Fixture,
     samples::{NO_LIMIT, at, key, numbers, request, rex},
@@ -32,9 +32,9 @@ pub(super) async fn no_identifier_of_a_copied_store_comes_back(
     // The last animal and the last key of the source are deleted.
     let source = fixture.another().await?;
     let pets = add_many(source.store(), 3).await?;
-    let left = keys::add(source.store(), key(1, "left", 0, None)).await?;
-    let gone = keys::add(source.store(), key(2, "gone", 0, None)).await?.id;
-    keys::save(source.store(), vec![], vec![gone]).await?;
+    let left = new_key(source.store(), key(1, "left", 0, None)).await?;
+    let gone = new_key(source.store(), key(2, "gone", 0, None)).await?.id;
+    save(source.store(), vec![], vec![gone]).await?;
     let highest = archive(source.store())?.snapshot().await?.highest_ids().await?;
     let is_high = highest.pet >= Some(pets[2].id) && highest.key >= Some(gone);
     ensure!(is_high, "{highest:?}, but {} and {gone:?} were assigned", pets[2].id);
@@ -66,7 +66,7 @@ pub(super) async fn no_identifier_of_a_copied_store_comes_back(
         let new = all(fixture.store()).await?.split_off(before);
         let is_above = new.len() == 3 && new.iter().all(|pet| Some(pet.id) > above.pet);
         ensure!(is_above, "{new:?} is not above {above:?}");
-        let next = keys::loaded(fixture.store()).await?.next_id;
+        let next = load(fixture.store()).await?.next_id;
         ensure!(Some(next) > above.key, "{next:?} is the next key, not above {above:?}");
     }
     Ok(())
@@ -91,14 +91,14 @@ pub(super) async fn where_no_identifier_is_left_all_else_goes_on(
         ensure_matches!(what, end, Err(ArchiveError::Store(StoreError::Refused(_))));
         require_held(&fixture, &held).await?;
         // Makes every other kind of write.
-        let key = keys::add(store, key(round, &format!("k{round}"), 0, None)).await?;
+        let key = new_key(store, key(round, &format!("k{round}"), 0, None)).await?;
         store.keys.note_uses(vec![(key.id, at(1))]).await?;
         purge(store, at(0), NO_LIMIT).await?;
         let pets = nine(2_000_000 + 1000 * i64::from(round));
         archive(store)?.write_rows(WriterRole::Service, rows_of(pets.clone())).await?;
         let before_the_last = held.pets.len() - 1;
         held.pets.splice(before_the_last..before_the_last, pets);
-        held.keys = keys::listed(store).await?;
+        held.keys = all_keys(store).await?;
         require_held(&fixture, &held).await?;
     }
     Ok(())

@@ -7,9 +7,8 @@ use petstore_domain::{
     AddError, Added, ApiKey, IdempotencyId, IdempotencyRequest, KeyId, Pet, Timestamp,
 };
 
-use super::keys::{listed, loaded, save};
 use crate::{
-    calls::{purge, walk},
+    calls::{all_keys, load, purge, save, walk},
     failure::{Failure, PromiseResult, ensure, ensure_eq, ensure_eq_lists, tried},
     fixture::Fixture,
     harness::Store,
@@ -137,7 +136,7 @@ impl Run {
     async fn add_key(&mut self, seed: u16) -> PromiseResult {
         let name = one_of(&mut self.random, &KEY_NAMES);
         let expires = self.random.bool().then(|| self.now + self.span() + 1);
-        let id = loaded(&self.store).await?.next_id;
+        let id = load(&self.store).await?.next_id;
         ensure!(id > self.highest, "{id:?} is not above all");
         let new = key(seed, name, self.now, expires).with_id(id);
         save(&self.store, vec![new.clone()], vec![]).await?;
@@ -160,7 +159,7 @@ impl Run {
         if let Some(key) = self.keys.get_mut(&id) {
             key.last_used_at = key.last_used_at.max(Some(used));
         }
-        let revision = loaded(&self.store).await?.revision;
+        let revision = load(&self.store).await?.revision;
         // The first key does not exist.
         self.store.keys.note_uses(vec![(KeyId(i64::MAX - 2), used), (id, used)]).await?;
         ensure_eq("the keys after a use", &self.store.keys.load(Some(revision)).await?, &None)
@@ -170,7 +169,7 @@ impl Run {
         let status = one_of(&mut self.random, &STATUSES);
         let limit = one_of(&mut self.random, &[1, 2, 3, 20, 100]);
         let keys: Vec<_> = self.keys.values().cloned().collect();
-        ensure_eq_lists("the keys", &listed(&self.store).await?, &keys)?;
+        ensure_eq_lists("the keys", &all_keys(&self.store).await?, &keys)?;
         let mut expected = self.pets.clone();
         expected.retain(|pet| status.is_none() || pet.status == status);
         ensure_eq_lists("the animals", &walk(&self.store, limit, status).await?, &expected)

@@ -5,9 +5,8 @@ use std::time::{Duration, Instant};
 use petstore_domain::{Added, PetPage, StoreError, StoredKeys};
 use tokio::time::sleep;
 
-use super::keys;
 use crate::{
-    calls::{Cause, add, all, in_time, still_works},
+    calls::{Cause, add, all, in_time, load, new_key, still_works},
     failure::{Failure, PromiseResult, ensure_eq, ensure_eq_lists, ensure_matches, tried},
     fixture::Fixture,
     harness::Store,
@@ -79,8 +78,8 @@ pub(super) async fn an_unreachable_store_is_unavailable_and_comes_back(
 ) -> PromiseResult {
     let (store, limit) = (fixture.store(), fixture.harness.outage_timeout());
     let first = add(store, numbered(2)).await?;
-    keys::add(store, key(1, "a", 0, None)).await?;
-    let known = keys::loaded(store).await?;
+    new_key(store, key(1, "a", 0, None)).await?;
+    let known = load(store).await?;
     tried("the harness cannot cut off the store", fixture.scratch.cut_off().await)?;
     let writes = writes_are_refused(store, known, limit).await;
     let page = PetPage { pets: vec![first.clone()], more: false };

@@ -5,13 +5,11 @@ use petstore_domain::{
     KeyDigest, KeyId, Pet, PetId, Rows, Timestamp, WriterRole,
 };
 
-use super::{
-    keys,
-    snapshots::{populate, read_all, require_all, sort, write_all},
-    writes::nine,
-};
 use crate::{
-    calls::{all, archive, join, replayed, rows_of, start, still_works, write_rows},
+    calls::{
+        all, all_keys, archive, join, load, replayed, rows_of, start, still_works, write_rows,
+    },
+    content::{foreign, nine, read_all, require_all, sort, write_all},
     failure::{Failure, PromiseResult, ensure, ensure_eq, ensure_eq_lists, ensure_matches, tried},
     fixture::Fixture,
     harness::Store,
@@ -23,19 +21,9 @@ const LARGE: usize = 10_000;
 /// The number of rows that one call must accept on every store.
 const SMALL: usize = 25;
 
-/// Returns the content of a populated store of the same adapter, with identifiers far above 1.
-pub(super) async fn content(fixture: &Fixture) -> PromiseResult<Rows> {
-    let source = fixture.another().await?;
-    let mut content = populate(source.store()).await?;
-    content.pets.iter_mut().for_each(|pet| pet.id.0 += 1_000_000);
-    content.keys.iter_mut().for_each(|key| key.id.0 += 5000);
-    content.records.iter_mut().for_each(|record| record.pet.0 += 1_000_000);
-    Ok(content)
-}
-
 /// Writes the content of another store to this store.
 async fn fill(fixture: &Fixture) -> PromiseResult<Rows> {
-    let content = content(fixture).await?;
+    let content = foreign(fixture).await?;
     let added = write_all(fixture.store(), WriterRole::Service, &content).await?;
     ensure_eq("how many animals were added", &added, &(content.pets.len() as u64))?;
     Ok(content)
@@ -44,9 +32,9 @@ async fn fill(fixture: &Fixture) -> PromiseResult<Rows> {
 /// Contract: rows are durable and visible when the call returns. A row that the store holds already is unchanged, so
 /// the same rows may be written again.
 pub(super) async fn rows_come_back_and_may_be_written_again(fixture: Fixture) -> PromiseResult {
-    let before = keys::loaded(fixture.store()).await?.revision;
+    let before = load(fixture.store()).await?.revision;
     let expected = fill(&fixture).await?;
-    let after = keys::loaded(fixture.store()).await?.revision;
+    let after = load(fixture.store()).await?.revision;
     ensure!(after != before, "the revision of the keys has stayed");
     let fixture = fixture.reopened_if_supported().await?;
     for store in &fixture.handles {
@@ -126,7 +114,7 @@ pub(super) async fn a_key_that_is_there_already_is_merged(fixture: Fixture) -> P
     let keys = vec![used.clone(), revoked.clone(), back];
     write_rows(fixture.store(), Rows { keys, ..Rows::default() }).await?;
     (expected[0], expected[1]) = (used, revoked);
-    ensure_eq_lists("the keys", &keys::listed(fixture.store()).await?, &expected)
+    ensure_eq_lists("the keys", &all_keys(fixture.store()).await?, &expected)
 }
 
 /// Ends the promise unless `error` is a conflict that names the row in the way.

@@ -2,9 +2,8 @@
 
 use petstore_domain::{HighestIds, PetId, PetPage, StoreCounts};
 
-use super::keys;
 use crate::{
-    calls::{add, all, archive, find, page},
+    calls::{add, all, all_keys, archive, find, page},
     failure::{PromiseResult, ensure, ensure_eq, ensure_eq_lists},
     fixture::Fixture,
     harness::{Capability, Store},
@@ -30,7 +29,7 @@ pub(super) async fn what_is_declared_unsupported_is_not_there(fixture: Fixture) 
 pub(super) async fn a_fresh_store_is_empty(store: Store) -> PromiseResult {
     let first = page(&store, samples::query(1, None, None)).await?;
     ensure_eq("the first page", &first, &PetPage::default())?;
-    ensure_eq_lists("the API keys", &keys::listed(&store).await?, &[])?;
+    ensure_eq_lists("the API keys", &all_keys(&store).await?, &[])?;
     if store.archive.is_some() {
         let mut snapshot = archive(&store)?.snapshot().await?;
         ensure_eq("the counts", &snapshot.counts().await?, &StoreCounts::default())?;

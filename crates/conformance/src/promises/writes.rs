@@ -1,56 +1,21 @@
 //! The effects of every kind of write, seen through every handle.
 
 use petstore_domain::{
-    CatalogueVersion, IdempotencyRecord, IdempotencyRequest, Pet, PetId, PetStatus, Phase, Rows,
-    StoreId, WriterRole,
+    CatalogueVersion, IdempotencyRecord, IdempotencyRequest, PetId, Phase, Rows, StoreId,
+    WriterRole,
 };
 
-use super::{
-    keys,
-    snapshots::{populate, require_all, sort, write_all},
-};
 use crate::{
     calls::{
-        add, all, archive, change_phase, created, find, purge, replayed, rows_of, version,
-        version_after, walk,
+        add, all, all_keys, archive, change_phase, created, new_key, purge, replayed, rows_of,
+        save, version, version_after,
     },
-    failure::{PromiseResult, ensure, ensure_eq, ensure_eq_lists, tried},
+    content::{nine, populate, require_held, sort, write_all},
+    failure::{PromiseResult, ensure, ensure_eq, tried},
     fixture::Fixture,
     harness::{Capability, Store},
     samples::{self, NO_LIMIT, at, key, numbered, request, rex},
 };
-
-/// Ends the promise unless every handle shows exactly this content: in walks of all animals and of each status, by
-/// identifier, and in a snapshot of the archive.
-pub(super) async fn require_held(fixture: &Fixture, held: &Rows) -> PromiseResult {
-    for (number, store) in fixture.handles.iter().enumerate() {
-        tried(&format!("handle {number}"), require(store, held).await)?;
-    }
-    Ok(())
-}
-
-async fn require(store: &Store, held: &Rows) -> PromiseResult {
-    ensure_eq_lists("the list of all", &walk(store, 7, None).await?, &held.pets)?;
-    for status in PetStatus::ALL {
-        let expected = held.pets.iter().filter(|pet| pet.status == Some(status)).cloned();
-        let expected: Vec<Pet> = expected.collect();
-        let actual = walk(store, 3, Some(status)).await?;
-        ensure_eq_lists(format!("the list of {status}"), &actual, &expected)?;
-    }
-    for pet in &held.pets {
-        let found = find(store, pet.id).await?;
-        ensure_eq(format!("animal {}", pet.id), &found.as_ref(), &Some(pet))?;
-    }
-    ensure_eq_lists("the keys", &keys::listed(store).await?, &held.keys)?;
-    let (next, highest) = (keys::loaded(store).await?.next_id, held.highest.key);
-    ensure!(Some(next) > highest, "{next:?} is the next key after {highest:?}");
-    if store.archive.is_some() { require_all(store, held).await } else { Ok(()) }
-}
-
-/// Returns nine animals from the identifier `first` on.
-pub(super) fn nine(first: i64) -> Vec<Pet> {
-    (first..).zip(samples::numbers(9)).map(|(id, pet)| pet.with_id(PetId(id))).collect()
-}
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Write {
@@ -108,12 +73,12 @@ async fn make(
         }
         Key => {
             let added =
-                keys::add(store, key(500 + number, &format!("new-{number}"), 0, None)).await?;
+                new_key(store, key(500 + number, &format!("new-{number}"), 0, None)).await?;
             store.keys.note_uses(vec![(added.id, at(millis))]).await?;
-            let removed = keys::add(store, key(700 + number, "removed", 0, None)).await?.id;
-            keys::save(store, vec![], vec![removed]).await?;
+            let removed = new_key(store, key(700 + number, "removed", 0, None)).await?.id;
+            save(store, vec![], vec![removed]).await?;
             held.highest.key = Some(removed);
-            held.keys = keys::listed(store).await?;
+            held.keys = all_keys(store).await?;
         }
         NewPets => {
             archive(store)?.add_new(samples::numbers(9).collect(), None).await?;
