@@ -14,7 +14,7 @@ use tokio::{
 };
 
 use crate::{
-    failure::{Failure, PromiseResult, ensure, ensure_eq},
+    failure::{Failure, PromiseResult, ensure, ensure_eq, tried},
     fixture::Fixture,
     harness::Store,
     samples,
@@ -136,7 +136,7 @@ pub(crate) async fn version(store: &Store) -> PromiseResult<CatalogueVersion> {
     loop {
         let known = store.pets.version();
         if known.is_some() || Instant::now() >= deadline {
-            return required(known);
+            return declared("version", known);
         }
         sleep(Duration::from_millis(5)).await;
     }
@@ -152,15 +152,14 @@ pub(crate) async fn version_after(store: &Store, before: CatalogueVersion) -> Pr
     Ok(())
 }
 
-/// Returns the version of a read.
-pub(crate) fn required(version: Option<CatalogueVersion>) -> PromiseResult<CatalogueVersion> {
-    version.ok_or_else(|| Failure::new("the version is None, but the harness declares a version"))
+/// Returns `found`, the version or port `name` that the harness declares.
+pub(crate) fn declared<T>(name: &str, found: Option<T>) -> PromiseResult<T> {
+    found.ok_or_else(|| Failure::new(format!("there is no {name}, but the harness declares one")))
 }
 
 /// Returns the archive, which the harness declares.
 pub(crate) fn archive(store: &Store) -> PromiseResult<&dyn Archive> {
-    let missing = || Failure::new("there is no archive, but the harness declares an archive");
-    store.archive.as_deref().ok_or_else(missing)
+    declared("archive", store.archive.as_deref())
 }
 
 /// Writes rows as a service. Returns the number of animals that the store did not hold before.
@@ -175,8 +174,7 @@ pub(crate) fn rows_of(pets: Vec<Pet>) -> Rows {
 
 /// Returns the handover, which the harness declares.
 pub(crate) fn handover(store: &Store) -> PromiseResult<&dyn Handover> {
-    let missing = || Failure::new("there is no handover, but the harness declares a handover");
-    store.handover.as_deref().ok_or_else(missing)
+    declared("handover", store.handover.as_deref())
 }
 
 /// Changes the phase of the store.
@@ -257,19 +255,18 @@ pub(crate) async fn watch<T: 'static, F>(
 where
     F: Future<Output = PromiseResult> + Send,
 {
-    let mut watching = JoinSet::new();
-    for number in 0..watchers {
-        let (store, watch) = (fixture.handle(number).clone(), watch.clone());
-        watching.spawn(async move {
+    let watching = start::<(), _>(fixture, watchers, |_, store| {
+        let watch = watch.clone();
+        async move {
             loop {
                 watch(store.clone()).await?;
                 yield_now().await;
             }
-        });
-    }
+        }
+    });
     tokio::select! {
         written = join(writers) => written.map(drop),
-        broken = join::<()>(watching) => broken.map(drop),
+        broken = join(watching) => broken.map(drop),
     }
 }
 
@@ -279,8 +276,7 @@ pub(crate) async fn join<T: 'static>(
 ) -> PromiseResult<Vec<T>> {
     let mut results = Vec::with_capacity(tasks.len());
     while let Some(ended) = tasks.join_next().await {
-        let result = ended.map_err(|error| Failure::new(format!("a call panicked: {error}")))?;
-        results.push(result?);
+        results.push(tried("a call panicked", ended)??);
     }
     Ok(results)
 }

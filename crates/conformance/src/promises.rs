@@ -26,10 +26,8 @@ pub struct Promise {
     pub name: &'static str,
     /// Capabilities that an adapter must have for the promise to be checked.
     pub needs: &'static [Capability],
-    pub(crate) check: Check,
+    pub(crate) check: fn(Fixture) -> Pin<Box<dyn Future<Output = PromiseResult> + Send>>,
 }
-
-pub(crate) type Check = fn(Fixture) -> Pin<Box<dyn Future<Output = PromiseResult> + Send>>;
 
 /// Passes every promise to the macro `$then`, after the tokens `$with`, as `subject::name [needs];`. The doc comment of
 /// each function states the part of the contract that the function checks.

@@ -10,7 +10,7 @@ use petstore_domain::{CatalogueVersion, PetId, PetPage, Versioned};
 use tokio::{sync::Mutex, time::sleep};
 
 use crate::{
-    calls::{add, add_at_once, add_many, required, version, version_after, watch},
+    calls::{add, add_at_once, add_many, declared, version, version_after, watch},
     failure::{Failure, PromiseResult, ensure, ensure_eq},
     fixture::Fixture,
     harness::Store,
@@ -53,12 +53,12 @@ async fn reads_carry_the_version(store: &Store, pet: PetId) -> PromiseResult {
     let now = version(store).await?;
     for id in [pet, PetId(i64::MAX)] {
         let found = store.pets.find(id).await?;
-        ensure_eq(format!("the version of finding {id}"), &required(found.version)?, &now)?;
+        ensure_eq(format!("the version of finding {id}"), &found.version, &Some(now))?;
     }
     for after in [None, Some(pet), Some(PetId(i64::MAX))] {
         let listed = store.pets.list(query(1, None, after)).await?;
         let what = format!("the version of listing after {after:?}");
-        ensure_eq(what, &required(listed.version)?, &now)?;
+        ensure_eq(what, &listed.version, &Some(now))?;
     }
     Ok(())
 }
@@ -94,7 +94,7 @@ pub(super) async fn reads_under_one_version_are_equal(fixture: Fixture) -> Promi
         async move {
             let Versioned { value, version } = store.pets.list(query(100, None, None)).await?;
             let mut pages = pages.lock().await;
-            let known = pages.entry(required(version)?).or_insert_with(|| value.clone());
+            let known = pages.entry(declared("version", version)?).or_insert_with(|| value.clone());
             let (one, other) = (known.pets.len(), value.pets.len());
             let what = "under one version";
             ensure!(*known == value, "{what} one read saw {one} animals and another {other}");

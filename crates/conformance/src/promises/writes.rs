@@ -99,10 +99,9 @@ async fn make(
             let records = [held.pets[0].id, PetId(5_000_000 + millis)].map(|pet| {
                 request(&format!("restored-{number}-{pet}"), &rex(), 50).into_record(pet)
             });
-            let records = records.to_vec();
-            held.keys.extend(keys.clone());
-            held.records.extend(&records);
-            let rows = Rows { keys, records, ..Rows::default() };
+            let rows = Rows { keys, records: records.to_vec(), ..Rows::default() };
+            held.keys.extend(rows.keys.clone());
+            held.records.extend(&rows.records);
             archive(store)?.write_rows(writer, rows).await?;
         }
         Again => drop(write_all(store, writer, held).await?),
