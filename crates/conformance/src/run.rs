@@ -1,6 +1,7 @@
 //! Runs the promises, each with an [`Outcome`].
 
 use std::{
+    collections::BTreeSet,
     fmt,
     io::Write as _,
     mem,
@@ -108,13 +109,10 @@ pub fn check(harness: impl Harness, name: &str) -> PromiseResult {
 /// stderr cannot be written.
 pub fn print_coverage(harness: &impl Harness) -> PromiseResult {
     let missing = PROMISES.iter().filter_map(|promise| unsupported(harness, promise));
-    let mut missing: Vec<_> = missing.collect();
-    let (total, unchecked) = (PROMISES.len(), missing.len());
-    missing.sort_by_key(|(capability, _)| format!("{capability:?}"));
-    missing.dedup();
-    let reasons = missing.into_iter();
-    let reasons = reasons.map(|(need, reason)| format!("; {need:?} is unsupported ({reason})"));
-    let reasons: String = reasons.collect();
+    let reasons = missing.map(|(need, reason)| format!("; {need:?} is unsupported ({reason})"));
+    let reasons: Vec<_> = reasons.collect();
+    let (total, unchecked) = (PROMISES.len(), reasons.len());
+    let reasons: String = reasons.into_iter().collect::<BTreeSet<_>>().into_iter().collect();
     print(&format!("{total} promises: {} checked, {unchecked} not{reasons}", total - unchecked))
 }
 
