@@ -1,8 +1,8 @@
 //! The content of a store: the rows that promises write, and that every read must show.
 
 use petstore_domain::{
-    IdempotencyId, IdempotencyRecord, Pet, PetId, PetStatus, Rows, Snapshot, WriterRole,
-    revoke_keys, roll_key,
+    IdempotencyId, IdempotencyRecord, IdempotencyRequest, Pet, PetId, PetStatus, Rows, Snapshot,
+    WriterRole, revoke_keys, roll_key,
 };
 
 use crate::{
@@ -10,7 +10,7 @@ use crate::{
     failure::{PromiseResult, ensure, ensure_eq, ensure_eq_lists, tried},
     fixture::Fixture,
     harness::Store,
-    samples::{self, at, by_name, key, read_only_key, request_with, rex},
+    samples::{self, at, by_name, key, read_only_key, rex},
 };
 
 /// Ends the promise unless every handle shows exactly this content: in walks of all animals and of each status, by
@@ -124,7 +124,7 @@ fn ids() -> Vec<IdempotencyId> {
 pub(crate) async fn populate(store: &Store) -> PromiseResult<Rows> {
     let mut content = rows_of(add_many(store, 25).await?);
     for id in ids() {
-        let request = request_with(id, &rex(), 7);
+        let request = IdempotencyRequest::new(id, &rex(), at(7));
         let pet = created(store.pets.add(rex(), Some(request)).await?)?;
         content.records.push(request.into_record(pet.id));
         content.pets.push(pet);

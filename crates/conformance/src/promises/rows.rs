@@ -9,7 +9,7 @@ use crate::{
     calls::{
         all, all_keys, archive, join, load, replayed, rows_of, start, still_works, write_rows,
     },
-    content::{foreign, nine, read_all, require_all, sort, write_all},
+    content::{foreign, nine, read_all, require_held, sort, write_all},
     failure::{PromiseResult, ensure, ensure_eq, ensure_eq_lists, ensure_matches, tried},
     fixture::Fixture,
     harness::Store,
@@ -37,15 +37,14 @@ pub(super) async fn rows_come_back_and_may_be_written_again(fixture: Fixture) ->
     let after = load(fixture.store()).await?.revision;
     ensure!(after != before, "the revision of the keys has stayed");
     let fixture = fixture.reopened_if_supported().await?;
+    require_held(&fixture, &expected).await?;
     for store in &fixture.handles {
-        require_all(store, &expected).await?;
-        ensure_eq_lists("the list", &all(store).await?, &expected.pets)?;
         let again = write_all(store, WriterRole::Service, &expected).await?;
         ensure_eq("how many animals are new the second time", &again, &0)?;
-        tried("the same rows again", require_all(store, &expected).await)?;
     }
+    tried("the same rows again", require_held(&fixture, &expected).await)?;
     let record = expected.records[3];
-    let repeat = samples::request_with(record.id, &rex(), 8);
+    let repeat = IdempotencyRequest::new(record.id, &rex(), at(8));
     let repeat = fixture.store().pets.add(rex(), Some(repeat)).await?;
     ensure_eq("the repeat of a record", &replayed(repeat)?.id, &record.pet)
 }
@@ -148,14 +147,12 @@ pub(super) async fn rows_in_the_place_of_others_are_refused(fixture: Fixture) ->
         let about = format!("another record {about}");
         ensure_matches!(about, end, Err(ArchiveError::Conflict { what }) if !what.is_empty());
     }
-    for store in &fixture.handles {
-        tried("after refused rows", require_all(store, &content).await)?;
-    }
+    tried("after refused rows", require_held(&fixture, &content).await)?;
     let newer = changed_record(&content, 1);
     write_rows(store, Rows { records: vec![newer], ..Rows::default() }).await?;
     content.records[3] = newer;
     sort(&mut content);
-    require_all(store, &content).await?;
+    require_held(&fixture, &content).await?;
     still_works(store).await
 }
 

@@ -2,14 +2,14 @@
 
 use std::time::Duration;
 
-use petstore_domain::{IdempotencyId, PetId, Rows, StoreCounts, revoke_keys};
+use petstore_domain::{IdempotencyId, IdempotencyRequest, PetId, Rows, StoreCounts, revoke_keys};
 
 use crate::{
     calls::{add, all, archive, new_key, purge, write_rows},
     content::{populate, read_batches, require, sort},
     failure::{PromiseResult, ensure_eq, tried},
     fixture::Fixture,
-    samples::{self, NO_LIMIT, at, by_name, key, request, request_with, rex},
+    samples::{self, NO_LIMIT, at, by_name, key, request, rex},
 };
 
 /// Contract: a snapshot has every row of the store in ascending order. Records of one animal ascend by the bytes of
@@ -19,7 +19,7 @@ pub(super) async fn a_snapshot_holds_everything_in_order(fixture: Fixture) -> Pr
     // Several records of one animal that does not exist.
     let records = [[255; 16], [0; 16], [127; 16], [128; 16]].map(|id: [u8; 16]| {
         let id = IdempotencyId(id.map(|byte| byte ^ 1));
-        request_with(id, &rex(), 9).into_record(PetId(77_000))
+        IdempotencyRequest::new(id, &rex(), at(9)).into_record(PetId(77_000))
     });
     expected.records.extend(records);
     sort(&mut expected);
