@@ -146,7 +146,7 @@ pub(crate) async fn version(store: &Store) -> PromiseResult<CatalogueVersion> {
 pub(crate) async fn version_after(store: &Store, before: CatalogueVersion) -> PromiseResult {
     let begun = Instant::now();
     while version(store).await? == before {
-        ensure!(begun.elapsed() < NEVER, "a write elsewhere leaves the version for {NEVER:?}");
+        ensure!(begun.elapsed() < NEVER, "another handle keeps its version");
         sleep(Duration::from_millis(1)).await;
     }
     Ok(())

@@ -40,7 +40,8 @@ pub(super) async fn rows_show_as_a_whole_on_every_handle(fixture: Fixture) -> Pr
         let states = states.clone();
         async move {
             let seen = read_all(&store).await?;
-            ensure!(states.contains(&seen), "a part shows: {} animals", seen.pets.len());
+            let animals = seen.pets.len();
+            ensure!(states.contains(&seen), "a part of the rows shows: {animals} animals");
             Ok(())
         }
     };

@@ -146,14 +146,14 @@ async fn make_all(mut fixture: Fixture, writes: &[Write], by_mover: bool) -> Pro
             let filling = Phase::Filling { from: StoreId([7; 16]) };
             role = WriterRole::Mover(change_phase(store, filling).await?.revision);
         }
-        let what = format!("write {number} ({write:?})");
+        let what = format!("{write:?} by handle {}", usize::from(number) % fixture.handles.len());
         tried(&what, make(write, number, role, store, &mut held).await)?;
         if by_mover {
             change_phase(store, Phase::Open { from: None }).await?;
         }
         if held.pets.len() > animals && !before.is_empty() {
             let is_new = !before.contains(&version(store).await?);
-            ensure!(is_new, "{what} leaves the version of its handle");
+            ensure!(is_new, "{what}: the writer keeps its version");
             for (store, before) in fixture.handles.iter().zip(before) {
                 version_after(store, before).await?;
             }
