@@ -63,10 +63,7 @@ pub async fn run(harness: &Arc<dyn Harness>, promise: &Promise) -> Outcome {
     // Has no effect on a task that has ended.
     task.abort();
     let removed = in_time("removing the store", limit, remove(&scratches)).await.flatten();
-    match end.and(removed) {
-        Ok(()) => Outcome::Kept,
-        Err(failure) => Outcome::Broken(failure),
-    }
+    end.and(removed).map_or_else(Outcome::Broken, |()| Outcome::Kept)
 }
 
 /// Removes the throw-away stores of a promise that has ended.

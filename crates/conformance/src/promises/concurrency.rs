@@ -2,7 +2,6 @@
 
 use std::{
     pin::pin,
-    sync::atomic::{AtomicBool, Ordering},
     time::{Duration, Instant},
 };
 
@@ -13,7 +12,7 @@ use tokio::{
 };
 
 use crate::{
-    calls::{add, add_many, all, archive, in_time, rows_of, start, watch, write_rows},
+    calls::{add, add_many, all, archive, in_time, join, rows_of, start, watch, write_rows},
     content::{foreign, nine, read_all, require_held},
     failure::{PromiseResult, ensure, tried},
     fixture::Fixture,
@@ -53,33 +52,32 @@ pub(super) async fn rows_show_as_a_whole_on_every_handle(fixture: Fixture) -> Pr
 pub(super) async fn writers_go_on_beside_rows(fixture: Fixture) -> PromiseResult {
     const BATCHES: i64 = 20;
     let limit = fixture.harness.time_limit() / 4;
-    let (store, other) = (fixture.handle(0), fixture.handle(1));
-    let written = AtomicBool::new(false);
+    let batches = start(&fixture, 1, |_, store| async move {
+        for number in 1..=BATCHES {
+            write_rows(&store, rows_of(nine(number * 1_000_000))).await?;
+            archive(&store)?.add_new(vec![rex()], None).await?;
+            yield_now().await;
+        }
+        Ok(())
+    });
+    let (batches, other) = (tokio::spawn(join(batches)), fixture.handle(1));
     let writing = async {
         for number in 0.. {
+            // The last round of writes begins after the last rows.
+            let is_last = batches.is_finished();
             let request = request(&format!("beside-{number}"), &rex(), 0);
             other.pets.add(rex(), None).await?;
             other.pets.add(rex(), Some(request)).await?;
             other.pets.purge_expired(at(-1), NO_LIMIT).await?;
-            if written.load(Ordering::SeqCst) {
+            if is_last {
                 break;
             }
             yield_now().await;
         }
-        Ok(())
+        batches.await?
     };
-    let batches = async {
-        for number in 1..=BATCHES {
-            write_rows(store, rows_of(nine(number * 1_000_000))).await?;
-            archive(store)?.add_new(vec![rex()], None).await?;
-            yield_now().await;
-        }
-        written.store(true, Ordering::SeqCst);
-        PromiseResult::Ok(())
-    };
-    let all_writes = async { tokio::try_join!(writing, batches) };
-    in_time("writing beside rows", limit, all_writes).await??;
-    let listed = all(store).await?;
+    in_time("writing beside rows", limit, writing).await??;
+    let listed = all(fixture.store()).await?;
     let mut expected = (1..=BATCHES).flat_map(|number| nine(number * 1_000_000));
     ensure!(expected.all(|pet| listed.contains(&pet)), "not all that was written is listed");
     Ok(())
