@@ -218,7 +218,7 @@ where
     running
 }
 
-/// Starts `tasks` callers like [`start`]. Each adds `count` animals. The first `with_requests` callers add each of them
+/// Starts `tasks` callers like [`start`]. Each adds `count` animals. The first `with_requests` callers add each animal
 /// with a request. A task returns its animals, whose identifiers must ascend.
 pub(crate) fn add_at_once(
     fixture: &Fixture,
