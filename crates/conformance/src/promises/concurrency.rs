@@ -8,7 +8,7 @@ use std::{
 use tokio::{
     runtime,
     task::{spawn_blocking, yield_now},
-    time::timeout,
+    time::{sleep, timeout},
 };
 
 use crate::{
@@ -32,7 +32,11 @@ pub(super) async fn rows_show_as_a_whole_on_every_handle(fixture: Fixture) -> Pr
     after.pets.splice(0..0, before.pets.clone());
     let writer = start(&fixture, 1, |_, store| {
         let rows = rows.clone();
-        async move { write_rows(&store, rows).await.map(drop) }
+        async move {
+            // The pause lets the readers begin.
+            sleep(Duration::from_millis(1)).await;
+            write_rows(&store, rows).await.map(drop)
+        }
     });
     let states = [before, after.clone()];
     let is_whole = move |store: Store| {

@@ -195,7 +195,7 @@ async fn write_until_sealed(
     let mut acknowledged = Vec::new();
     let begun = Instant::now();
     for number in 0.. {
-        // The pause after some writes lets the other writers and the seal overtake.
+        tokio::task::yield_now().await;
         if number % 4 == 0 {
             sleep(Duration::from_millis(1)).await;
         }
