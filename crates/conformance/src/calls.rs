@@ -236,17 +236,15 @@ pub(crate) fn add_at_once(
             let before = added.last().map(|pet| pet.id);
             ensure!(Some(pet.id) > before, "one caller was given {before:?} and {}", pet.id);
             added.push(new.with_id(pet.id));
-            if number % 4 == 0 {
-                // The pause lets readers see many states.
-                sleep(Duration::from_millis(1)).await;
-            }
+            // The pause lets readers see many states.
+            sleep(Duration::from_millis(1)).await;
         }
         Ok(added)
     })
 }
 
-/// Repeats `watch` on `watchers` handles until every writer has ended.
-pub(crate) async fn watch<T: 'static, F>(
+/// Repeats `watch` on `watchers` handles until every writer has ended, and then once more.
+pub(crate) async fn watch<T: Send + 'static, F>(
     fixture: &Fixture,
     watchers: usize,
     writers: JoinSet<PromiseResult<T>>,
@@ -255,19 +253,24 @@ pub(crate) async fn watch<T: 'static, F>(
 where
     F: Future<Output = PromiseResult> + Send,
 {
-    let watching = start::<(), _>(fixture, watchers, |_, store| {
-        let watch = watch.clone();
-        async move {
+    let writing = tokio::spawn(join(writers));
+    let mut watching = JoinSet::new();
+    for number in 0..watchers {
+        let (store, watch) = (fixture.handle(number).clone(), watch.clone());
+        let writing = writing.abort_handle();
+        watching.spawn(async move {
             loop {
+                let is_last = writing.is_finished();
                 watch(store.clone()).await?;
+                if is_last {
+                    return Ok(());
+                }
                 yield_now().await;
             }
-        }
-    });
-    tokio::select! {
-        written = join(writers) => written.map(drop),
-        broken = join(watching) => broken.map(drop),
+        });
     }
+    join(watching).await?;
+    writing.await?.map(drop)
 }
 
 /// Waits for every task. The first task that fails breaks the promise.

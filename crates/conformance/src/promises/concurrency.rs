@@ -7,22 +7,23 @@ use std::{
 
 use tokio::{
     runtime,
-    task::{spawn_blocking, yield_now},
-    time::{sleep, timeout},
+    task::{JoinSet, spawn_blocking, yield_now},
+    time::timeout,
 };
 
 use crate::{
-    calls::{add, add_many, all, archive, in_time, join, rows_of, start, watch, write_rows},
+    calls::{add, add_many, all, archive, in_time, join, rows_of, start, write_rows},
     content::{foreign, nine, read_all, require_held},
     failure::{PromiseResult, ensure, tried},
     fixture::Fixture,
-    harness::{Capability, Store},
+    harness::Capability,
     samples::{NO_LIMIT, at, request, rex},
 };
 
 /// Contract: a read on any handle returns all rows of one write, or none of them.
 pub(super) async fn rows_show_as_a_whole_on_every_handle(fixture: Fixture) -> PromiseResult {
-    let before = rows_of(add_many(fixture.store(), 5).await?);
+    let store = fixture.store();
+    let before = rows_of(add_many(store, 5).await?);
     let mut rows = foreign(&fixture).await?;
     // Every store can write this many rows in one call.
     rows.pets.drain(..rows.pets.len() - 8);
@@ -30,26 +31,24 @@ pub(super) async fn rows_show_as_a_whole_on_every_handle(fixture: Fixture) -> Pr
     rows.records.retain(|record| rows.pets.iter().any(|pet| pet.id == record.pet));
     let mut after = rows.clone();
     after.pets.splice(0..0, before.pets.clone());
-    let writer = start(&fixture, 1, |_, store| {
-        let rows = rows.clone();
-        async move {
-            // The pause lets the readers begin.
-            sleep(Duration::from_millis(1)).await;
-            write_rows(&store, rows).await.map(drop)
-        }
-    });
-    let states = [before, after.clone()];
-    let is_whole = move |store: Store| {
-        let states = states.clone();
-        async move {
-            let seen = read_all(&store).await?;
-            let animals = seen.pets.len();
-            ensure!(states.contains(&seen), "a part of the rows shows: {animals} animals");
-            Ok(())
-        }
-    };
-    watch(&fixture, fixture.handles.len(), writer, is_whole).await?;
-    require_held(&fixture, &after).await
+    let mut watchers = JoinSet::new();
+    for store in &fixture.handles {
+        let (store, before, after) = (store.clone(), before.clone(), after.clone());
+        watchers.spawn(async move {
+            loop {
+                let seen = read_all(&store).await?;
+                if seen == after {
+                    return Ok(());
+                }
+                ensure!(seen == before, "a part of the rows shows: {} animals", seen.pets.len());
+                yield_now().await;
+            }
+        });
+    }
+    yield_now().await;
+    write_rows(store, rows).await?;
+    require_held(&fixture, &after).await?;
+    in_time("showing the rows", Duration::from_mins(1), join(watchers)).await?.map(drop)
 }
 
 /// Contract: other writers wait only until a running write of rows has ended.
