@@ -3,18 +3,18 @@
 use std::{sync::Arc, time::Duration};
 
 use petstore_domain::{
-    AddError, Added, Archive, ArchiveError, CatalogueVersion, Handover, KeyChangeError, NewPet,
-    Pet, PetId, PetPage, PetQuery, PetStatus, Phase, Purged, Rows, StoreError, StoreState,
-    Timestamp, WriterRole,
+    AddError, Added, ApiKey, Archive, ArchiveError, CatalogueVersion, Handover, KeyChangeError,
+    KeyId, NewApiKey, NewPet, Pet, PetId, PetPage, PetQuery, PetStatus, Phase, Purged, Rows,
+    SaveOutcome, StoreError, StoreState, StoredKeys, Timestamp, WriterRole, add_key, load_keys,
 };
 use tokio::{
     sync::Barrier,
     task::{JoinSet, yield_now},
-    time::{Instant, sleep},
+    time::{Instant, sleep, timeout},
 };
 
 use crate::{
-    failure::{Failure, PromiseResult, ensure, ensure_eq},
+    failure::{Failure, PromiseResult, ensure, ensure_eq, tried},
     fixture::Fixture,
     harness::Store,
     samples,
@@ -22,6 +22,8 @@ use crate::{
 
 /// The time limit for a store to learn its own version.
 const VERSION_TIMEOUT: Duration = Duration::from_secs(2);
+/// The time after which a write that does not show counts as lost.
+const NEVER: Duration = Duration::from_secs(5);
 /// The largest number of purges for a handful of expired records.
 const MAX_PURGES: u32 = 100;
 
@@ -105,27 +107,59 @@ pub(crate) async fn all(store: &Store) -> PromiseResult<Vec<Pet>> {
     walk(store, 100, None).await
 }
 
+pub(crate) async fn new_key(store: &Store, key: NewApiKey) -> PromiseResult<ApiKey> {
+    Ok(add_key(&*store.keys, key).await?)
+}
+
+pub(crate) async fn load(store: &Store) -> Result<StoredKeys, StoreError> {
+    load_keys(&*store.keys).await
+}
+
+pub(crate) async fn all_keys(store: &Store) -> PromiseResult<Vec<ApiKey>> {
+    Ok(load(store).await?.into_all()?)
+}
+
+/// Saves keys with the current revision as `expected`.
+pub(crate) async fn save(
+    store: &Store,
+    changed: Vec<ApiKey>,
+    removed: Vec<KeyId>,
+) -> PromiseResult {
+    let saved = store.keys.save(load(store).await?.revision, changed, removed).await?;
+    ensure!(saved == SaveOutcome::Saved, "{saved:?}, and nobody else changes keys");
+    Ok(())
+}
+
 /// Returns the version, which the harness declares. Waits for a store that polls for its version.
 pub(crate) async fn version(store: &Store) -> PromiseResult<CatalogueVersion> {
     let deadline = Instant::now() + VERSION_TIMEOUT;
     loop {
         let known = store.pets.version();
         if known.is_some() || Instant::now() >= deadline {
-            return required(known);
+            return declared("version", known);
         }
         sleep(Duration::from_millis(5)).await;
     }
 }
 
-/// Returns the version of a read.
-pub(crate) fn required(version: Option<CatalogueVersion>) -> PromiseResult<CatalogueVersion> {
-    version.ok_or_else(|| Failure::new("the version is None, but the harness declares a version"))
+/// Waits until the version of `store` is not `before` any more.
+pub(crate) async fn version_after(store: &Store, before: CatalogueVersion) -> PromiseResult {
+    let begun = Instant::now();
+    while version(store).await? == before {
+        ensure!(begun.elapsed() < NEVER, "another handle keeps its version");
+        sleep(Duration::from_millis(1)).await;
+    }
+    Ok(())
+}
+
+/// Returns `found`, the version or port `name` that the harness declares.
+pub(crate) fn declared<T>(name: &str, found: Option<T>) -> PromiseResult<T> {
+    found.ok_or_else(|| Failure::new(format!("there is no {name}, but the harness declares one")))
 }
 
 /// Returns the archive, which the harness declares.
 pub(crate) fn archive(store: &Store) -> PromiseResult<&dyn Archive> {
-    let missing = || Failure::new("there is no archive, but the harness declares an archive");
-    store.archive.as_deref().ok_or_else(missing)
+    declared("archive", store.archive.as_deref())
 }
 
 /// Writes rows as a service. Returns the number of animals that the store did not hold before.
@@ -140,8 +174,7 @@ pub(crate) fn rows_of(pets: Vec<Pet>) -> Rows {
 
 /// Returns the handover, which the harness declares.
 pub(crate) fn handover(store: &Store) -> PromiseResult<&dyn Handover> {
-    let missing = || Failure::new("there is no handover, but the harness declares a handover");
-    store.handover.as_deref().ok_or_else(missing)
+    declared("handover", store.handover.as_deref())
 }
 
 /// Changes the phase of the store.
@@ -185,30 +218,59 @@ where
     running
 }
 
-/// Repeats `watch` on `watchers` handles until every writer has ended.
-pub(crate) async fn watch<F>(
+/// Starts `tasks` callers like [`start`]. Each adds `count` animals. The first `with_requests` callers add each animal
+/// with a request. A task returns its animals, whose identifiers must ascend.
+pub(crate) fn add_at_once(
+    fixture: &Fixture,
+    tasks: usize,
+    count: usize,
+    with_requests: usize,
+) -> JoinSet<PromiseResult<Vec<Pet>>> {
+    start(fixture, tasks, move |task, store| async move {
+        let mut added: Vec<Pet> = Vec::with_capacity(count);
+        for number in 0..count {
+            let new = samples::numbered(number * tasks + task);
+            let key = format!("{task}-{number}");
+            let request = (task < with_requests).then(|| samples::request(&key, &new, 0));
+            let pet = created(store.pets.add(new.clone(), request).await?)?;
+            let before = added.last().map(|pet| pet.id);
+            ensure!(Some(pet.id) > before, "one caller was given {before:?} and {}", pet.id);
+            added.push(new.with_id(pet.id));
+            // The pause lets readers see many states.
+            sleep(Duration::from_millis(1)).await;
+        }
+        Ok(added)
+    })
+}
+
+/// Repeats `watch` on `watchers` handles until every writer has ended, and then once more.
+pub(crate) async fn watch<T: Send + 'static, F>(
     fixture: &Fixture,
     watchers: usize,
-    writers: JoinSet<PromiseResult>,
+    writers: JoinSet<PromiseResult<T>>,
     watch: impl Fn(Store) -> F + Clone + Send + 'static,
 ) -> PromiseResult
 where
     F: Future<Output = PromiseResult> + Send,
 {
+    let writing = tokio::spawn(join(writers));
     let mut watching = JoinSet::new();
     for number in 0..watchers {
         let (store, watch) = (fixture.handle(number).clone(), watch.clone());
+        let writing = writing.abort_handle();
         watching.spawn(async move {
             loop {
+                let is_last = writing.is_finished();
                 watch(store.clone()).await?;
+                if is_last {
+                    return Ok(());
+                }
                 yield_now().await;
             }
         });
     }
-    tokio::select! {
-        written = join(writers) => written.map(drop),
-        broken = join::<()>(watching) => broken.map(drop),
-    }
+    join(watching).await?;
+    writing.await?.map(drop)
 }
 
 /// Waits for every task. The first task that fails breaks the promise.
@@ -217,10 +279,19 @@ pub(crate) async fn join<T: 'static>(
 ) -> PromiseResult<Vec<T>> {
     let mut results = Vec::with_capacity(tasks.len());
     while let Some(ended) = tasks.join_next().await {
-        let result = ended.map_err(|error| Failure::new(format!("a call panicked: {error}")))?;
-        results.push(result?);
+        results.push(tried("a call panicked", ended)??);
     }
     Ok(results)
+}
+
+/// Waits for `call`, which breaks the promise if it does not end in time.
+pub(crate) async fn in_time<T>(
+    what: &str,
+    limit: Duration,
+    call: impl Future<Output = T>,
+) -> PromiseResult<T> {
+    let end = timeout(limit, call).await;
+    end.map_err(|_| Failure::new(format!("{what} did not end within {limit:?}")))
 }
 
 /// Ends the promise unless the store accepts an animal and returns it again.

@@ -11,10 +11,9 @@ use petstore_domain::{Phase, StoreId};
 use tokio::runtime;
 
 use crate::{
-    calls::{add, all, change_phase},
-    failure::{Failure, ensure_eq},
+    calls::{add, all, change_phase, new_key},
+    failure::{Failure, ensure_eq, tried},
     harness::{BoxError, Store},
-    promises::keys,
     samples::{key, numbered},
 };
 
@@ -31,7 +30,7 @@ pub async fn act(store: &Store, action: &str) -> Result<(), Failure> {
     match action {
         "add" => {
             add(store, numbered(2)).await?;
-            keys::add(store, key(2, "elsewhere", 0, None)).await.map(drop)
+            new_key(store, key(2, "elsewhere", 0, None)).await.map(drop)
         }
         "find-three" => ensure_eq("the animals seen elsewhere", &all(store).await?.len(), &3),
         "seal" => {
@@ -79,7 +78,7 @@ where
     let (Ok(place), Ok(action)) = (env::var(PLACE), env::var(ACTION)) else { return Ok(()) };
     let runtime = runtime::Builder::new_multi_thread().enable_all().build()?;
     runtime.block_on(async {
-        let store = open(place).await.map_err(|problem| Failure::new(format_args!("{problem}")))?;
+        let store = tried("it does not open", open(place).await)?;
         act(&store, &action).await
     })
 }

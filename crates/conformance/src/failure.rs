@@ -5,8 +5,6 @@ use std::{
     fmt::{self, Write as _},
 };
 
-use crate::harness::BoxError;
-
 /// The reason why a promise was not kept: the expected and the actual result.
 ///
 /// `?` converts any error to a failure, because an unexpected error of a store breaks a promise. The `Debug` form is plain
@@ -72,8 +70,8 @@ macro_rules! ensure_matches {
 }
 pub(crate) use ensure_matches;
 
-/// Converts the error of a harness, which counts as a broken promise.
-pub(crate) fn tried<T>(what: &str, done: Result<T, BoxError>) -> PromiseResult<T> {
+/// Converts an error, which breaks the promise, and prepends the attempted action.
+pub(crate) fn tried<T>(what: &str, done: Result<T, impl fmt::Display>) -> PromiseResult<T> {
     done.map_err(|problem| Failure::new(format_args!("{what}: {problem}")))
 }
 

@@ -50,17 +50,15 @@ impl Fixture {
         Self::unopened(Arc::clone(&self.harness), Arc::clone(&self.scratches)).await
     }
 
-    /// Closes every handle and opens the store again.
-    pub(crate) async fn reopened(mut self) -> PromiseResult<Self> {
+    /// Closes every handle and opens the store again, if the adapter supports that.
+    pub(crate) async fn reopened_if_supported(mut self) -> PromiseResult<Self> {
+        if !self.supports(Capability::Reopen) {
+            return Ok(self);
+        }
         for store in self.handles.drain(..) {
             tried("it does not close", self.scratch.close(store).await)?;
         }
         self.opened(false).await
-    }
-
-    /// Closes the store and opens it again, if the adapter supports that.
-    pub(crate) async fn reopened_if_supported(self) -> PromiseResult<Self> {
-        if self.supports(Capability::Reopen) { self.reopened().await } else { Ok(self) }
     }
 
     pub(crate) fn supports(&self, capability: Capability) -> bool {

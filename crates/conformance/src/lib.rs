@@ -39,23 +39,20 @@
 //! `docs/ADAPTERS.md` is the guide for authors. `promises.rs` lists the promises.
 
 mod calls;
+mod content;
 mod elsewhere;
 mod failure;
 mod fixture;
 mod harness;
-mod outcome;
 mod promises;
-mod random;
 mod run;
 mod samples;
 
 pub use elsewhere::{act, act_as_child, act_in_child};
 pub use failure::Failure;
 pub use harness::{BoxError, Capability, Harness, ScratchStore, Store};
-pub use outcome::Outcome;
-pub use promises::{PROMISES, Promise};
-pub use random::SEED_VARIABLE;
-pub use run::{check, print_coverage, run};
+pub use promises::{PROMISES, Promise, model::SEED_VARIABLE};
+pub use run::{Outcome, check, print_coverage, run};
 
 /// Defines one test for each promise. One more test prints how many promises are not checked, and why, because the test
 /// runner counts unchecked promises as passed.

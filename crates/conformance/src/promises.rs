@@ -5,8 +5,8 @@ mod durability;
 mod handover;
 mod idempotency;
 mod identifiers;
-pub(crate) mod keys;
-mod model;
+mod keys;
+pub(crate) mod model;
 mod outage;
 mod pages;
 mod rows;
@@ -26,10 +26,8 @@ pub struct Promise {
     pub name: &'static str,
     /// Capabilities that an adapter must have for the promise to be checked.
     pub needs: &'static [Capability],
-    pub(crate) check: Check,
+    pub(crate) check: fn(Fixture) -> Pin<Box<dyn Future<Output = PromiseResult> + Send>>,
 }
-
-pub(crate) type Check = fn(Fixture) -> Pin<Box<dyn Future<Output = PromiseResult> + Send>>;
 
 /// Passes every promise to the macro `$then`, after the tokens `$with`, as `subject::name [needs];`. The doc comment of
 /// each function states the part of the contract that the function checks.
@@ -57,7 +55,6 @@ macro_rules! __for_each_promise {
         idempotency::purging_keeps_to_its_limit_and_its_cutoff [];
         idempotency::a_purge_spares_a_record_that_is_replaced_meanwhile [];
 
-        durability::reopening_keeps_what_was_acknowledged [Reopen];
         durability::two_that_open_a_new_store_at_once_open_the_same [SecondHandle];
         durability::what_another_process_does_shows_here [OtherProcess];
         durability::a_dropped_addition_happens_whole_or_not_at_all [];
@@ -90,6 +87,7 @@ macro_rules! __for_each_promise {
         rows::rows_in_the_place_of_others_are_refused [Archive];
 
         writes::a_write_shows_everywhere_and_changes_nothing_else [];
+        writes::reopening_keeps_what_was_acknowledged [Reopen];
         concurrency::rows_show_as_a_whole_on_every_handle [Archive];
         concurrency::writers_go_on_beside_rows [Archive];
         concurrency::a_write_that_waits_holds_up_no_other_task [];

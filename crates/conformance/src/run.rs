@@ -1,20 +1,50 @@
-//! Runs the promises.
+//! Runs the promises, each with an [`Outcome`].
 
 use std::{
+    collections::BTreeSet,
+    fmt,
     io::Write as _,
     mem,
     sync::{Arc, PoisonError},
 };
 
-use tokio::{runtime, time::timeout};
+use tokio::runtime;
 
 use crate::{
+    calls::in_time,
     failure::{Failure, PromiseResult, tried},
     fixture::{Fixture, Scratches},
     harness::{Capability, Harness},
-    outcome::Outcome,
     promises::{PROMISES, Promise},
 };
+
+/// The outcome of checking one promise.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// The promise was kept.
+    Kept,
+    /// The promise was broken.
+    Broken(Failure),
+    /// The promise was not checked.
+    NotChecked {
+        /// The capability that the promise needs.
+        unsupported: Capability,
+        /// The reason why the adapter, or the harness, does not support the capability.
+        reason: &'static str,
+    },
+}
+
+impl fmt::Display for Outcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Kept => f.write_str("kept"),
+            Self::Broken(failure) => write!(f, "broken: {failure}"),
+            Self::NotChecked { unsupported, reason } => {
+                write!(f, "not checked: it needs {unsupported:?}, and {reason}")
+            }
+        }
+    }
+}
 
 /// Checks one promise. A panic or a hang of the adapter breaks the promise.
 ///
@@ -28,22 +58,12 @@ pub async fn run(harness: &Arc<dyn Harness>, promise: &Promise) -> Outcome {
     let fixture = Fixture::unopened(Arc::clone(harness), Arc::clone(&scratches));
     let check = promise.check;
     let mut task = tokio::spawn(async move { check(fixture.await?.opened(false).await?).await });
-    let end = match timeout(limit, &mut task).await {
-        Ok(Ok(end)) => end,
-        Ok(Err(error)) => Err(Failure::new(format!("the promise panicked: {error}"))),
-        Err(_) => {
-            task.abort();
-            Err(Failure::new(format!("the promise did not end within {limit:?}")))
-        }
-    };
-    let removed = timeout(limit, remove(&scratches)).await;
-    let removed = removed.unwrap_or_else(|_| {
-        Err(Failure::new(format!("the store was not removed within {limit:?}")))
-    });
-    match end.and(removed) {
-        Ok(()) => Outcome::Kept,
-        Err(failure) => Outcome::Broken(failure),
-    }
+    let end = in_time("the promise", limit, &mut task).await;
+    let end = end.and_then(|end| tried("the promise panicked", end).flatten());
+    // Has no effect on a task that has ended.
+    task.abort();
+    let removed = in_time("removing the store", limit, remove(&scratches)).await.flatten();
+    end.and(removed).map_or_else(Outcome::Broken, |()| Outcome::Kept)
 }
 
 /// Removes the throw-away stores of a promise that has ended.
@@ -86,13 +106,10 @@ pub fn check(harness: impl Harness, name: &str) -> PromiseResult {
 /// stderr cannot be written.
 pub fn print_coverage(harness: &impl Harness) -> PromiseResult {
     let missing = PROMISES.iter().filter_map(|promise| unsupported(harness, promise));
-    let mut missing: Vec<_> = missing.collect();
-    let (total, unchecked) = (PROMISES.len(), missing.len());
-    missing.sort_by_key(|(capability, _)| format!("{capability:?}"));
-    missing.dedup();
-    let reasons = missing.into_iter();
-    let reasons = reasons.map(|(need, reason)| format!("; {need:?} is unsupported ({reason})"));
-    let reasons: String = reasons.collect();
+    let reasons = missing.map(|(need, reason)| format!("; {need:?} is unsupported ({reason})"));
+    let reasons: Vec<_> = reasons.collect();
+    let (total, unchecked) = (PROMISES.len(), reasons.len());
+    let reasons: String = reasons.into_iter().collect::<BTreeSet<_>>().into_iter().collect();
     print(&format!("{total} promises: {} checked, {unchecked} not{reasons}", total - unchecked))
 }
 

@@ -3,9 +3,9 @@
 #![expect(clippy::expect_used, reason = "the kit's own samples are valid")]
 
 use petstore_domain::{
-    ApiKeySecret, CategoryId, Fingerprint, Idempotency, IdempotencyId, IdempotencyKey,
-    IdempotencyRequest, KeyDigest, KeyName, KeyRights, KeySelector, NewApiKey, NewPet, PageLimit,
-    PetId, PetName, PetQuery, PetStatus, Timestamp,
+    ApiKeySecret, CategoryId, Idempotency, IdempotencyKey, IdempotencyRequest, KeyDigest, KeyName,
+    KeyRights, KeySelector, NewApiKey, NewPet, PageLimit, PetId, PetName, PetQuery, PetStatus,
+    Timestamp,
 };
 
 /// A limit that no promise reaches.
@@ -43,24 +43,11 @@ pub(crate) fn numbers(count: usize) -> impl Iterator<Item = NewPet> {
     (0..count).map(numbered)
 }
 
-/// Returns the id of an idempotency key of a sample caller.
-pub(crate) fn id(key: &str) -> IdempotencyId {
-    let key = IdempotencyKey::parse(key).expect("a valid idempotency key");
-    Idempotency { caller: KeyDigest([1; 32]), key }.id()
-}
-
-/// Returns a request to add `pet` under `key`, `millis` after [`EPOCH`].
+/// Returns the request of a sample caller to add `pet` under `key`, `millis` after [`EPOCH`].
 pub(crate) fn request(key: &str, pet: &NewPet, millis: i64) -> IdempotencyRequest {
-    request_with(id(key), pet, millis)
-}
-
-pub(crate) fn request_with(id: IdempotencyId, pet: &NewPet, millis: i64) -> IdempotencyRequest {
-    IdempotencyRequest {
-        id,
-        fingerprint: Fingerprint::new(pet),
-        at: at(millis),
-        cutoff: at(millis - LIFETIME),
-    }
+    let key = IdempotencyKey::parse(key).expect("a valid idempotency key");
+    let id = Idempotency { caller: KeyDigest([1; 32]), key }.id();
+    IdempotencyRequest::new(id, pet, at(millis))
 }
 
 pub(crate) fn query(animals: u8, status: Option<PetStatus>, after: Option<PetId>) -> PetQuery {

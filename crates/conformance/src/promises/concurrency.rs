@@ -2,26 +2,19 @@
 
 use std::{
     pin::pin,
-    sync::atomic::{AtomicBool, Ordering},
     time::{Duration, Instant},
 };
 
-use petstore_domain::Rows;
 use tokio::{
     runtime,
     task::{JoinSet, spawn_blocking, yield_now},
     time::timeout,
 };
 
-use super::{
-    outage::{cut_off, reconnect},
-    rows::content,
-    snapshots::Content,
-    writes::{nine, require_held},
-};
 use crate::{
-    calls::{add, add_many, all, archive, join, rows_of, write_rows},
-    failure::{Failure, PromiseResult, ensure},
+    calls::{add, add_many, all, archive, in_time, join, rows_of, start, write_rows},
+    content::{foreign, nine, read_all, require_held},
+    failure::{PromiseResult, ensure, tried},
     fixture::Fixture,
     harness::Capability,
     samples::{NO_LIMIT, at, request, rex},
@@ -30,67 +23,64 @@ use crate::{
 /// Contract: a read on any handle returns all rows of one write, or none of them.
 pub(super) async fn rows_show_as_a_whole_on_every_handle(fixture: Fixture) -> PromiseResult {
     let store = fixture.store();
-    let held = Content { pets: add_many(store, 5).await?, ..Content::default() };
-    let mut after = content(&fixture).await?;
+    let before = rows_of(add_many(store, 5).await?);
+    let mut rows = foreign(&fixture).await?;
     // Every store can write this many rows in one call.
-    after.pets.drain(..after.pets.len() - 8);
-    after.keys.truncate(3);
-    after.records.retain(|record| after.pets.iter().any(|pet| pet.id == record.pet));
-    let Content { pets, keys, records } = after.clone();
-    after.pets.splice(0..0, held.pets.clone());
+    rows.pets.drain(..rows.pets.len() - 8);
+    rows.keys.truncate(3);
+    rows.records.retain(|record| rows.pets.iter().any(|pet| pet.id == record.pet));
+    let mut after = rows.clone();
+    after.pets.splice(0..0, before.pets.clone());
     let mut watchers = JoinSet::new();
     for store in &fixture.handles {
-        let (store, before, after) = (store.clone(), held.clone(), after.clone());
-        let begun = Instant::now();
+        let (store, before, after) = (store.clone(), before.clone(), after.clone());
         watchers.spawn(async move {
             loop {
-                let seen = Content::read(&store).await?;
+                let seen = read_all(&store).await?;
                 if seen == after {
                     return Ok(());
                 }
                 ensure!(seen == before, "a part of the rows shows: {} animals", seen.pets.len());
-                ensure!(begun.elapsed() < Duration::from_mins(1), "the rows do not show");
                 yield_now().await;
             }
         });
     }
     yield_now().await;
-    write_rows(store, Rows { pets, keys, records, ..Rows::default() }).await?;
+    write_rows(store, rows).await?;
     require_held(&fixture, &after).await?;
-    join(watchers).await.map(drop)
+    in_time("showing the rows", Duration::from_mins(1), join(watchers)).await?.map(drop)
 }
 
 /// Contract: other writers wait only until a running write of rows has ended.
 pub(super) async fn writers_go_on_beside_rows(fixture: Fixture) -> PromiseResult {
     const BATCHES: i64 = 20;
     let limit = fixture.harness.time_limit() / 4;
-    let (store, other) = (fixture.handle(0), fixture.handle(1));
-    let written = AtomicBool::new(false);
+    let batches = start(&fixture, 1, |_, store| async move {
+        for number in 1..=BATCHES {
+            write_rows(&store, rows_of(nine(number * 1_000_000))).await?;
+            archive(&store)?.add_new(vec![rex()], None).await?;
+            yield_now().await;
+        }
+        Ok(())
+    });
+    let (batches, other) = (tokio::spawn(join(batches)), fixture.handle(1));
     let writing = async {
         for number in 0.. {
+            // The last round of writes begins after the last rows.
+            let is_last = batches.is_finished();
             let request = request(&format!("beside-{number}"), &rex(), 0);
             other.pets.add(rex(), None).await?;
             other.pets.add(rex(), Some(request)).await?;
             other.pets.purge_expired(at(-1), NO_LIMIT).await?;
-            if written.load(Ordering::SeqCst) {
+            if is_last {
                 break;
             }
             yield_now().await;
         }
-        Ok(())
+        batches.await?
     };
-    let batches = async {
-        for number in 1..=BATCHES {
-            write_rows(store, rows_of(nine(number * 1_000_000))).await?;
-            archive(store)?.add_new(vec![rex()], None).await?;
-            yield_now().await;
-        }
-        written.store(true, Ordering::SeqCst);
-        PromiseResult::Ok(())
-    };
-    let end = timeout(limit, async { tokio::try_join!(writing, batches) }).await;
-    end.map_err(|_| Failure::new(format!("writes beside rows have no end within {limit:?}")))??;
-    let listed = all(store).await?;
+    in_time("writing beside rows", limit, writing).await??;
+    let listed = all(fixture.store()).await?;
     let mut expected = (1..=BATCHES).flat_map(|number| nine(number * 1_000_000));
     ensure!(expected.all(|pet| listed.contains(&pet)), "not all that was written is listed");
     Ok(())
@@ -124,13 +114,13 @@ async fn on_one_thread(fixture: &Fixture) -> PromiseResult {
         }
     }
     if gap.is_none() && fixture.supports(Capability::Outage) {
-        cut_off(&fixture).await?;
+        tried("the harness cannot cut off the store", fixture.scratch.cut_off().await)?;
         let refused = async {
             let _ = timeout(Duration::from_secs(2), store.pets.add(rex(), None)).await;
             Ok(())
         };
         gap = longest_gap(refused).await?;
-        reconnect(&fixture).await?;
+        tried("the harness cannot reconnect it", fixture.scratch.reconnect().await)?;
     }
     ensure!(gap.is_none(), "a write has held up its thread for {gap:?}");
     Ok(())

@@ -1,27 +1,20 @@
 //! The handover of a store in use.
 
-use std::{
-    collections::BTreeSet,
-    time::{Duration, Instant},
-};
+use std::time::{Duration, Instant};
 
 use petstore_domain::{
     Added, HighestIds, Pet, PetId, Phase, Rows, StoreError, StoreId, StoreState, WriterRole,
-    add_key, roll_key,
+    add_key, revoke_keys, roll_key,
 };
 use tokio::time::sleep;
 
-use super::{
-    keys,
-    snapshots::{Content, populate},
-    writes::require_held,
-};
 use crate::{
     calls::{
-        Cause, add, add_many, all, archive, change_phase, change_state, created, find, handover,
-        join, rows_of, start, still_works, version, write_rows,
+        Cause, add, add_at_once, add_many, all, all_keys, archive, change_phase, change_state,
+        created, find, handover, join, new_key, rows_of, start, still_works, version, write_rows,
     },
-    failure::{Failure, PromiseResult, ensure, ensure_eq, ensure_eq_lists},
+    content::{populate, read_all, require_all, require_held, write_all},
+    failure::{Failure, PromiseResult, ensure, ensure_eq, ensure_eq_lists, tried},
     fixture::Fixture,
     harness::{Capability, Store},
     samples::{at, by_name, key, numbered, query, request, rex},
@@ -75,7 +68,7 @@ pub(super) async fn a_store_that_is_not_open_refuses_everything(
 }
 
 /// Checks that every read and write is refused. Reads first and at once, before the handle can refresh a cached state.
-async fn refuses_everything(store: &Store, held: &Content) -> PromiseResult {
+async fn refuses_everything(store: &Store, held: &Rows) -> PromiseResult {
     let highest = highest_ids(store).await?;
     ensure_sealed("a list", store.pets.list(query(9, None, None)).await)?;
     ensure_sealed("finding an animal", store.pets.find(held.pets[0].id).await)?;
@@ -87,9 +80,9 @@ async fn refuses_everything(store: &Store, held: &Content) -> PromiseResult {
     ensure_sealed("a new API key", add_key(&*store.keys, key(20, "b", 2, None)).await)?;
     let rolled = roll_key(&*store.keys, key(21, "report", 3, None), at(9)).await;
     ensure_sealed("a roll", rolled)?;
-    ensure_sealed("a revocation", keys::revoke(store, by_name("report"), at(9)).await)?;
+    ensure_sealed("a revocation", revoke_keys(&*store.keys, by_name("report"), at(9)).await)?;
     ensure_sealed("a use", store.keys.note_uses(vec![(held.keys[0].id, at(9))]).await)?;
-    ensure_eq_lists("the keys", &keys::listed(store).await?, &held.keys)?;
+    ensure_eq_lists("the keys", &all_keys(store).await?, &held.keys)?;
     if store.archive.is_none() {
         return Ok(());
     }
@@ -99,7 +92,7 @@ async fn refuses_everything(store: &Store, held: &Content) -> PromiseResult {
     }
     ensure_sealed("adding many", archive(store)?.add_new(vec![rex()], None).await)?;
     // Snapshots are taken in any phase.
-    Content::read(store).await?.require(held)?;
+    require_all(store, held).await?;
     ensure_eq("the highest identifiers", &highest_ids(store).await?, &highest)
 }
 
@@ -202,25 +195,25 @@ async fn write_until_sealed(
     let mut acknowledged = Vec::new();
     let begun = Instant::now();
     for number in 0.. {
+        tokio::task::yield_now().await;
         if number % 4 == 0 {
             sleep(Duration::from_millis(1)).await;
-        } else {
-            tokio::task::yield_now().await;
         }
         let pet = numbered(number);
         // These identifiers are far above the identifiers of the additions.
         let id = PetId(i64::try_from((round + 1) * 1_000_000_000_000 + number * 1_000_000_000)?);
-        let written = if writer == 0 && store.archive.is_some() {
-            let rows = rows_of(vec![pet.with_id(id)]);
-            let written = archive(&store)?.write_rows(WriterRole::Service, rows).await;
-            written.map(|_| id).map_err(Cause::from)
-        } else {
+        let archive = archive(&store)?;
+        let written = async {
+            if writer == 0 {
+                archive.write_rows(WriterRole::Service, rows_of(vec![pet.with_id(id)])).await?;
+                return Ok(id);
+            }
             let key = format!("{round}-{writer}-{number}");
             let request = (writer % 2 == 1).then(|| request(&key, &pet, 5));
-            let added = store.pets.add(pet, request).await;
-            added.map(|(Added::Created(pet) | Added::Replayed(pet))| pet.id).map_err(Cause::from)
+            let (Added::Created(pet) | Added::Replayed(pet)) = store.pets.add(pet, request).await?;
+            Ok(pet.id)
         };
-        match written {
+        match written.await {
             Ok(id) => acknowledged.push(id),
             Err(Cause(StoreError::Sealed(_))) => return Ok(acknowledged),
             Err(Cause(error)) => return Err(error.into()),
@@ -228,10 +221,6 @@ async fn write_until_sealed(
         ensure!(begun.elapsed() < NO_SEAL, "a seal keeps no write out");
     }
     Ok(acknowledged)
-}
-
-async fn stored_ids(store: &Store) -> PromiseResult<BTreeSet<PetId>> {
-    Ok(Content::read(store).await?.pets.iter().map(|pet| pet.id).collect())
 }
 
 /// Contract: a change of the state waits for writes that have begun. No write takes effect after the change.
@@ -248,14 +237,13 @@ pub(super) async fn nothing_is_added_after_any_of_many_seals(fixture: Fixture) -
             ensure_sealed("a list after a seal", store.pets.list(query(9, None, None)).await)?;
             store.pets.version();
         }
-        let then = stored_ids(fixture.store()).await?;
+        let then = read_all(fixture.store()).await?;
         let acknowledged = join(tasks).await?.concat();
-        let missing = acknowledged.iter().find(|id| !then.contains(id));
+        let is_missing = |id: &&PetId| then.pets.binary_search_by_key(*id, |pet| pet.id).is_err();
+        let missing = acknowledged.iter().find(is_missing);
         ensure!(missing.is_none(), "{missing:?} was acknowledged and not there when the seal was");
         sleep(Duration::from_millis(3)).await;
-        let later = stored_ids(fixture.store()).await?;
-        let new = later.symmetric_difference(&then).next();
-        ensure!(new.is_none(), "{new:?} was added after seal {round}");
+        tried(&format!("after seal {round}"), require_all(fixture.store(), &then).await)?;
         change_phase(fixture.handle(round + 1), OPEN).await?;
         if fixture.supports(Capability::Version) {
             let store = fixture.handle(round);
@@ -273,15 +261,8 @@ pub(super) async fn nothing_is_added_after_any_of_many_seals(fixture: Fixture) -
 pub(super) async fn a_snapshot_is_complete_up_to_its_last_animal(
     fixture: Fixture,
 ) -> PromiseResult {
-    let tasks = start(&fixture, 6, |writer, store| async move {
-        for number in 0..30 {
-            let pet = numbered(writer * 100 + number);
-            let request = (writer < 3).then(|| request(&format!("{writer}-{number}"), &pet, 5));
-            created(store.pets.add(pet, request).await?)?;
-        }
-        Ok(())
-    });
-    let (writing, mut found) = (tokio::spawn(join(tasks)), Vec::<Pet>::new());
+    let writers = add_at_once(&fixture, 6, 30, 3);
+    let (writing, mut found) = (tokio::spawn(join(writers)), Vec::<Pet>::new());
     loop {
         // A read after the end of the last writer is complete.
         let last = writing.is_finished();
@@ -319,16 +300,16 @@ pub(super) async fn a_mover_writes_only_to_the_store_that_it_fills(
     refused("filling by another mover", filling.revision - 1).await?;
     refused("filling by a later mover", filling.revision + 1).await?;
     for _ in 0..2 {
-        content.write(to, WriterRole::Mover(filling.revision)).await?;
+        write_all(to, WriterRole::Mover(filling.revision), &content).await?;
     }
-    Content::read(to).await?.require(&content)?;
+    require_all(to, &content).await?;
     let ended = change_phase(to, Phase::Open { from: Some(OTHER) }).await?;
     refused("a mover that continues", filling.revision).await?;
     refused("a mover of the open store", ended.revision).await?;
     require_held(&fixture, &content).await?;
     let (next, last) = (add(to, rex()).await?.id, content.pets.last().map(|pet| pet.id));
     ensure!(Some(next) > last, "{next} is not above all that was written");
-    let next = keys::add(to, key(60, "next", 30, None)).await?.id;
+    let next = new_key(to, key(60, "next", 30, None)).await?.id;
     let is_above = content.keys.iter().all(|key| key.id < next);
     ensure!(is_above, "{next:?} is not above all keys");
     Ok(())
@@ -340,7 +321,7 @@ pub(super) async fn every_change_but_an_addition_is_a_rewrite(store: Store) -> P
     let before = rewrites().await?;
     add_many(&store, 2).await?;
     created(store.pets.add(rex(), Some(request("k", &rex(), 5))).await?)?;
-    keys::add(&store, key(1, "k", 1, None)).await?;
+    new_key(&store, key(1, "k", 1, None)).await?;
     store.pets.purge_expired(at(9), 9).await?;
     archive(&store)?.add_new(vec![rex()], None).await?;
     ensure_eq("the rewrites after additions", &rewrites().await?, &before)?;

@@ -6,13 +6,12 @@ use petstore_domain::{
     AddError, ArchiveError, HighestIds, KeyId, PetId, Rows, StoreError, WriterRole,
 };
 
-use super::{
-    keys,
-    snapshots::Content,
-    writes::{nine, require_held},
-};
 use crate::{
-    calls::{add, add_many, all, archive, join, purge, rows_of, start, write_rows},
+    calls::{
+        add, add_at_once, add_many, all, all_keys, archive, join, load, new_key, purge, rows_of,
+        save, write_rows,
+    },
+    content::{nine, require_held},
     failure::{PromiseResult, ensure, ensure_eq, ensure_matches},
     fixture::Fixture,
     samples::{NO_LIMIT, at, key, numbers, request, rex},
@@ -20,21 +19,9 @@ use crate::{
 
 /// Contract: identifiers grow in the order of acknowledgement, and none is assigned twice.
 pub(super) async fn identifiers_grow_and_none_is_assigned_twice(fixture: Fixture) -> PromiseResult {
-    const TASKS: usize = 8;
-    const EACH: usize = 25;
-    let tasks = start(&fixture, TASKS, |_, store| async move {
-        let mut ids = Vec::new();
-        for _ in 0..EACH {
-            ids.push(add(&store, rex()).await?.id);
-        }
-        Ok(ids)
-    });
-    let mut seen = HashSet::new();
-    for ids in join(tasks).await? {
-        ensure!(ids.is_sorted_by(|one, next| one < next), "one caller was given {ids:?}");
-        seen.extend(ids);
-    }
-    ensure_eq("different identifiers", &seen.len(), &(TASKS * EACH))
+    let added = join(add_at_once(&fixture, 8, 25, 0)).await?.concat();
+    let ids: HashSet<_> = added.iter().map(|pet| pet.id).collect();
+    ensure_eq("different identifiers", &ids.len(), &added.len())
 }
 
 /// Contract: the store assigns identifiers above the identifiers of all rows and above `Rows::highest`, also after it
@@ -45,9 +32,9 @@ pub(super) async fn no_identifier_of_a_copied_store_comes_back(
     // The last animal and the last key of the source are deleted.
     let source = fixture.another().await?;
     let pets = add_many(source.store(), 3).await?;
-    let left = keys::add(source.store(), key(1, "left", 0, None)).await?;
-    let gone = keys::add(source.store(), key(2, "gone", 0, None)).await?.id;
-    keys::save(source.store(), vec![], vec![gone]).await?;
+    let left = new_key(source.store(), key(1, "left", 0, None)).await?;
+    let gone = new_key(source.store(), key(2, "gone", 0, None)).await?.id;
+    save(source.store(), vec![], vec![gone]).await?;
     let highest = archive(source.store())?.snapshot().await?.highest_ids().await?;
     let is_high = highest.pet >= Some(pets[2].id) && highest.key >= Some(gone);
     ensure!(is_high, "{highest:?}, but {} and {gone:?} were assigned", pets[2].id);
@@ -79,7 +66,7 @@ pub(super) async fn no_identifier_of_a_copied_store_comes_back(
         let new = all(fixture.store()).await?.split_off(before);
         let is_above = new.len() == 3 && new.iter().all(|pet| Some(pet.id) > above.pet);
         ensure!(is_above, "{new:?} is not above {above:?}");
-        let next = keys::loaded(fixture.store()).await?.next_id;
+        let next = load(fixture.store()).await?.next_id;
         ensure!(Some(next) > above.key, "{next:?} is the next key, not above {above:?}");
     }
     Ok(())
@@ -92,7 +79,7 @@ pub(super) async fn where_no_identifier_is_left_all_else_goes_on(
     let first = add(fixture.store(), rex()).await?;
     let highest = rex().with_id(PetId(i64::MAX));
     write_rows(fixture.store(), rows_of(vec![highest.clone()])).await?;
-    let mut held = Content { pets: vec![first, highest], ..Content::default() };
+    let mut held = rows_of(vec![first, highest]);
     for (round, store) in (0..).zip(&fixture.handles) {
         for request in [None, Some(request("none-left", &rex(), 0)), None] {
             let end = store.pets.add(rex(), request).await;
@@ -104,14 +91,14 @@ pub(super) async fn where_no_identifier_is_left_all_else_goes_on(
         ensure_matches!(what, end, Err(ArchiveError::Store(StoreError::Refused(_))));
         require_held(&fixture, &held).await?;
         // Makes every other kind of write.
-        let key = keys::add(store, key(round, &format!("k{round}"), 0, None)).await?;
+        let key = new_key(store, key(round, &format!("k{round}"), 0, None)).await?;
         store.keys.note_uses(vec![(key.id, at(1))]).await?;
         purge(store, at(0), NO_LIMIT).await?;
         let pets = nine(2_000_000 + 1000 * i64::from(round));
         archive(store)?.write_rows(WriterRole::Service, rows_of(pets.clone())).await?;
         let before_the_last = held.pets.len() - 1;
         held.pets.splice(before_the_last..before_the_last, pets);
-        held.keys = keys::listed(store).await?;
+        held.keys = all_keys(store).await?;
         require_held(&fixture, &held).await?;
     }
     Ok(())

@@ -3,57 +3,17 @@
 use std::{collections::BTreeSet, sync::Arc};
 
 use petstore_domain::{
-    ApiKey, Clock, KeyId, KeyLabel, KeyMark, KeyRevision, KeyRing, KeySelector, KeyState,
-    MAX_KEYS_PER_SAVE, NamedKey, NewApiKey, SaveOutcome, StoreError, StoredKeys, Timestamp,
-    add_key, load_keys, revoke_keys, roll_key,
+    ApiKey, Clock, KeyId, KeyLabel, KeyMark, KeyRevision, KeyRing, KeyState, MAX_KEYS_PER_SAVE,
+    NamedKey, SaveOutcome, StoreError, Timestamp, revoke_keys, roll_key,
 };
 
 use crate::{
-    calls::{self, join, start},
+    calls::{add, all_keys, join, load, new_key, save, start},
     failure::{PromiseResult, ensure, ensure_eq, ensure_eq_lists, ensure_matches},
     fixture::Fixture,
     harness::Store,
     samples::{at, by_name, key, read_only_key, rex},
 };
-
-pub(crate) async fn add(store: &Store, key: NewApiKey) -> PromiseResult<ApiKey> {
-    Ok(add_key(&*store.keys, key).await?)
-}
-
-pub(super) async fn roll(
-    store: &Store,
-    key: NewApiKey,
-    retire_at: Timestamp,
-) -> PromiseResult<ApiKey> {
-    Ok(roll_key(&*store.keys, key, retire_at).await?)
-}
-
-pub(super) async fn revoke(
-    store: &Store,
-    selector: KeySelector,
-    at: Timestamp,
-) -> Result<Vec<ApiKey>, StoreError> {
-    revoke_keys(&*store.keys, selector, at).await
-}
-
-pub(super) async fn loaded(store: &Store) -> Result<StoredKeys, StoreError> {
-    load_keys(&*store.keys).await
-}
-
-pub(super) async fn listed(store: &Store) -> PromiseResult<Vec<ApiKey>> {
-    Ok(loaded(store).await?.into_all()?)
-}
-
-/// Saves keys with the current revision as `expected`.
-pub(super) async fn save(
-    store: &Store,
-    changed: Vec<ApiKey>,
-    removed: Vec<KeyId>,
-) -> PromiseResult {
-    let saved = store.keys.save(loaded(store).await?.revision, changed, removed).await?;
-    ensure!(saved == SaveOutcome::Saved, "{saved:?}, and nobody else changes keys");
-    Ok(())
-}
 
 /// Contract: values are returned unchanged. This includes rights that differ from the prefix.
 pub(super) async fn a_key_comes_back_as_it_was_given(store: Store) -> PromiseResult {
@@ -70,43 +30,43 @@ pub(super) async fn a_key_comes_back_as_it_was_given(store: Store) -> PromiseRes
     .into_iter()
     .enumerate()
     {
-        let id = loaded(&store).await?.next_id;
+        let id = load(&store).await?.next_id;
         let new = key(u16::try_from(seed)?, name, 0, None).with_id(id);
         let new = ApiKey { created_at, expires_at, revoked_at, last_used_at, ..new };
         save(&store, vec![new.clone()], vec![]).await?;
         expected.push(new);
     }
-    expected.push(add(&store, read_only_key(10, "report", 0)).await?);
-    expected.push(roll(&store, read_only_key(11, "report", 1), at(9)).await?);
+    expected.push(new_key(&store, read_only_key(10, "report", 0)).await?);
+    expected.push(roll_key(&*store.keys, read_only_key(11, "report", 1), at(9)).await?);
     expected[5].expires_at = Some(at(9));
-    ensure_eq_lists("the keys", &listed(&store).await?, &expected)
+    ensure_eq_lists("the keys", &all_keys(&store).await?, &expected)
 }
 
 /// Contract: a save accepts `MAX_KEYS_PER_SAVE` keys in `changed` and `removed` together. `note_uses` accepts as many
 /// uses.
 pub(super) async fn a_save_takes_a_hundred_keys(store: Store) -> PromiseResult {
     let max = u16::try_from(MAX_KEYS_PER_SAVE)?;
-    let next = loaded(&store).await?.next_id.0;
+    let next = load(&store).await?.next_id.0;
     let new =
         |seed: u16| key(seed, &format!("k{seed}"), 0, None).with_id(KeyId(next + i64::from(seed)));
     let mut expected: Vec<_> = (0..max).map(new).collect();
     save(&store, expected.clone(), vec![]).await?;
-    ensure_eq_lists("a hundred new keys", &listed(&store).await?, &expected)?;
+    ensure_eq_lists("a hundred new keys", &all_keys(&store).await?, &expected)?;
     store.keys.note_uses(expected.iter().map(|key| (key.id, at(3))).collect()).await?;
     let removed: Vec<_> = expected.drain(..usize::from(max) / 3).map(|key| key.id).collect();
     for key in &mut expected {
         (key.revoked_at, key.last_used_at) = (Some(at(1)), Some(at(3)));
     }
     save(&store, expected.clone(), removed).await?;
-    ensure_eq_lists("the keys that were not removed", &listed(&store).await?, &expected)
+    ensure_eq_lists("the keys that were not removed", &all_keys(&store).await?, &expected)
 }
 
 /// Contract: the digests of two keys differ. A removed key may be added again. A save is atomic.
 pub(super) async fn a_digest_of_another_key_is_refused(store: Store) -> PromiseResult {
-    let live = add(&store, key(1, "live", 0, None)).await?;
-    add(&store, key(2, "revoked", 0, None)).await?;
-    revoke(&store, by_name("revoked"), at(1)).await?;
-    let expected = loaded(&store).await?;
+    let live = new_key(&store, key(1, "live", 0, None)).await?;
+    new_key(&store, key(2, "revoked", 0, None)).await?;
+    revoke_keys(&*store.keys, by_name("revoked"), at(1)).await?;
+    let expected = load(&store).await?;
     for seed in [1, 2] {
         let new = |seed, id| key(seed, "again", 5, None).with_id(KeyId(expected.next_id.0 + id));
         let changed = vec![new(3, 0), new(seed, 1)];
@@ -114,12 +74,12 @@ pub(super) async fn a_digest_of_another_key_is_refused(store: Store) -> PromiseR
         let what = format!("the digest of key {seed} again");
         ensure_matches!(what, end, Err(StoreError::Refused(_)));
         // Not even the first of the two keys was saved.
-        ensure_eq_lists("the keys after a refusal", &loaded(&store).await?.keys, &expected.keys)?;
+        ensure_eq_lists("the keys after a refusal", &load(&store).await?.keys, &expected.keys)?;
     }
     save(&store, vec![], vec![live.id]).await?;
-    let back = ApiKey { id: loaded(&store).await?.next_id, ..live };
+    let back = ApiKey { id: load(&store).await?.next_id, ..live };
     save(&store, vec![back.clone()], vec![]).await?;
-    ensure_eq("the key that came back", &listed(&store).await?.last(), &Some(&back))
+    ensure_eq("the key that came back", &all_keys(&store).await?.last(), &Some(&back))
 }
 
 /// Contract: each save changes the revision of the list, and a use does not. A revision is random, so it never occurs
@@ -139,22 +99,22 @@ pub(super) async fn a_revision_never_comes_back(fixture: Fixture) -> PromiseResu
         is_new("a new store").await?;
         for seed in 0..40 {
             // The list alternates between two states.
-            let added = add(store, key(seed % 2, "web", 0, None)).await?;
+            let added = new_key(store, key(seed % 2, "web", 0, None)).await?;
             is_new("a new key").await?;
             save(store, vec![ApiKey { revoked_at: Some(at(1)), ..added.clone() }], vec![]).await?;
             is_new("a revocation").await?;
             save(store, vec![], vec![added.id]).await?;
             is_new("a removal").await?;
         }
-        let kept = add(store, key(50, "app", 0, None)).await?;
+        let kept = new_key(store, key(50, "app", 0, None)).await?;
         is_new("another key").await?;
-        let known = loaded(store).await?.revision;
+        let known = load(store).await?.revision;
         for now in [4, 4, 1] {
             store.keys.note_uses(vec![(kept.id, at(now + round))]).await?;
             let after = store.keys.load(Some(known)).await?;
             ensure_eq(format!("the keys after a use at {now}"), &after, &None)?;
         }
-        calls::add(store, rex()).await?;
+        add(store, rex()).await?;
         ensure_eq("the keys after an animal", &store.keys.load(Some(known)).await?, &None)?;
     }
     Ok(())
@@ -164,13 +124,13 @@ pub(super) async fn a_revision_never_comes_back(fixture: Fixture) -> PromiseResu
 /// are skipped.
 pub(super) async fn a_save_keeps_the_latest_use(fixture: Fixture) -> PromiseResult {
     let (store, other) = (fixture.handle(0), fixture.handle(1));
-    let one = add(store, key(1, "a", 0, None)).await?;
-    let two = add(store, key(2, "b", 0, None)).await?;
+    let one = new_key(store, key(1, "a", 0, None)).await?;
+    let two = new_key(store, key(2, "b", 0, None)).await?;
     let uses = async |noted: &[(KeyId, i64)], expected: [Option<i64>; 2]| -> PromiseResult {
         let what = format!("the last uses after {noted:?}");
         let noted = noted.iter().map(|(id, millis)| (*id, at(*millis))).collect();
         other.keys.note_uses(noted).await?;
-        let actual: Vec<_> = listed(store).await?.iter().map(|key| key.last_used_at).collect();
+        let actual: Vec<_> = all_keys(store).await?.iter().map(|key| key.last_used_at).collect();
         ensure_eq_lists(what, &actual, &expected.map(|millis| millis.map(at)))
     };
     uses(&[], [None, None]).await?;
@@ -183,14 +143,14 @@ pub(super) async fn a_save_keeps_the_latest_use(fixture: Fixture) -> PromiseResu
         ApiKey { last_used_at: Some(at(6)), ..saved },
         ApiKey { last_used_at: Some(at(8)), ..two },
     ];
-    ensure_eq_lists("the keys after a save", &listed(other).await?, &expected)
+    ensure_eq_lists("the keys after a save", &all_keys(other).await?, &expected)
 }
 
 /// Contract: a save writes and removes keys if the revision is still `expected`.
 pub(super) async fn of_saves_over_one_revision_one_is_kept(fixture: Fixture) -> PromiseResult {
     const RACERS: usize = 16;
     for round in 0..3 {
-        let before = loaded(fixture.store()).await?;
+        let before = load(fixture.store()).await?;
         let (revision, id) = (before.revision, before.next_id);
         let tasks = start(&fixture, RACERS, move |racer, store| async move {
             let key = key(u16::try_from(round * RACERS + racer)?, "web", 0, None).with_id(id);
@@ -203,7 +163,7 @@ pub(super) async fn of_saves_over_one_revision_one_is_kept(fixture: Fixture) -> 
             ensure_eq("a removal over another revision", &removal, &SaveOutcome::Conflict)?;
         }
         for store in &fixture.handles {
-            ensure_eq("keys", &listed(store).await?.len(), &(before.keys.len() + 1))?;
+            ensure_eq("keys", &all_keys(store).await?.len(), &(before.keys.len() + 1))?;
         }
     }
     Ok(())
@@ -221,7 +181,7 @@ impl Clock for Stopped {
 pub(super) async fn a_key_ring_follows_every_change(fixture: Fixture) -> PromiseResult {
     let (store, other) = (fixture.handle(0), fixture.handle(1));
     let ring = KeyRing::new(Arc::clone(&store.keys), Arc::new(Stopped), None);
-    let next = loaded(store).await?.next_id.0;
+    let next = load(store).await?.next_id.0;
     let new =
         |seed: u16| key(seed, &format!("k{seed}"), 0, None).with_id(KeyId(next + i64::from(seed)));
     let revoked = ApiKey { revoked_at: Some(at(0)), ..new(0) };
@@ -239,7 +199,7 @@ pub(super) async fn a_key_ring_follows_every_change(fixture: Fixture) -> Promise
         store.keys.note_uses(vec![(new(1).id, at(1))]).await?;
         ring.refresh().await?;
         let live =
-            listed(other).await?.into_iter().filter(|key| key.state(at(0)) == KeyState::Live);
+            all_keys(other).await?.into_iter().filter(|key| key.state(at(0)) == KeyState::Live);
         let live = live
             .map(|key| NamedKey { label: KeyLabel::Stored(key.name), expires_at: key.expires_at });
         ensure_eq_lists(what, &ring.named_keys(), &live.collect::<Vec<_>>())?;

@@ -4,18 +4,20 @@ use std::collections::{BTreeMap, HashMap};
 
 use fastrand::Rng;
 use petstore_domain::{
-    AddError, Added, ApiKey, IdempotencyId, IdempotencyRequest, KeyId, Pet, Timestamp,
+    AddError, Added, ApiKey, IdempotencyId, IdempotencyRecord, IdempotencyRequest, KeyId, Pet,
+    Timestamp,
 };
 
-use super::keys::{listed, loaded, save};
 use crate::{
-    calls::{purge, walk},
-    failure::{Failure, PromiseResult, ensure, ensure_eq, ensure_eq_lists},
+    calls::{all_keys, load, purge, save, walk},
+    failure::{Failure, PromiseResult, ensure, ensure_eq, ensure_eq_lists, tried},
     fixture::Fixture,
     harness::Store,
-    random::{SEED_VARIABLE, one_of, seed},
     samples::{self, NO_LIMIT, STATUSES, at, key, numbered},
 };
+
+/// The environment variable with the seed of a run. A broken promise prints its seed.
+pub const SEED_VARIABLE: &str = "PETSTORE_CONFORMANCE_SEED";
 
 const STEPS: u16 = 400;
 /// The lifetime of requests in these runs, in milliseconds.
@@ -27,60 +29,50 @@ const SPANS: [i64; 4] = [0, 1, 2, 5];
 
 /// Contract: the store and the model agree over 400 random commands.
 pub(super) async fn random_commands_do_as_the_model_does(fixture: Fixture) -> PromiseResult {
-    let seed = seed();
-    let mut run = Run {
-        random: Rng::with_seed(seed),
-        store: fixture.store().clone(),
-        now: 0,
-        pets: Vec::new(),
-        records: HashMap::new(),
-        keys: BTreeMap::new(),
-        highest: KeyId(0),
-    };
+    let named = std::env::var(SEED_VARIABLE).ok().and_then(|text| text.parse().ok());
+    let seed = named.unwrap_or_else(|| fastrand::u64(..));
+    let mut run = Run { random: Rng::with_seed(seed), ..Run::default() };
     for step in 0..STEPS {
         run.now += run.random.i64(0..4);
-        run.store = fixture.handle(run.random.usize(..2)).clone();
-        let context =
-            |failure: Failure| failure.context(format!("{SEED_VARIABLE}={seed}, step {step}"));
-        run.step(step).await.map_err(context)?;
+        let store = fixture.handle(run.random.usize(..2));
+        tried(&format!("{SEED_VARIABLE}={seed}, step {step}"), run.step(store, step).await)?;
     }
     Ok(())
 }
 
-/// A store, the time, and the expected content. The model takes identifiers from the store, which may assign any
+/// The time, and the expected content of a store. The model takes identifiers from the store, which may assign any
 /// ascending ones.
+#[derive(Default)]
 struct Run {
     random: Rng,
-    store: Store,
     now: i64,
     pets: Vec<Pet>,
-    /// The last request with each id, and its animal.
-    records: HashMap<IdempotencyId, (IdempotencyRequest, Pet)>,
+    records: HashMap<IdempotencyId, IdempotencyRecord>,
     keys: BTreeMap<KeyId, ApiKey>,
     /// The highest identifier of a key that was ever assigned.
-    highest: KeyId,
+    highest: Option<KeyId>,
 }
 
 impl Run {
     /// Carries out a random command. No two steps create the same API key.
-    async fn step(&mut self, step: u16) -> PromiseResult {
+    async fn step(&mut self, store: &Store, step: u16) -> PromiseResult {
         match self.random.u32(..14) {
-            0..=5 => self.add().await,
+            0..=5 => self.add(store).await,
             6 => {
                 let (cutoff, before) = (at(self.now - LIFETIME + self.span()), self.records.len());
-                self.records.retain(|_, (request, _)| request.at > cutoff);
-                let purged = purge(&self.store, cutoff, NO_LIMIT).await?;
+                self.records.retain(|_, record| record.at > cutoff);
+                let purged = purge(store, cutoff, NO_LIMIT).await?;
                 ensure_eq("purged", &(purged as usize), &(before - self.records.len()))
             }
-            7 | 8 => self.add_key(step).await,
-            9 => self.end_key().await,
+            7 | 8 => self.add_key(store, step).await,
+            9 => self.end_key(store).await,
             10 => {
                 let id = self.some_id();
                 self.keys.remove(&id);
-                save(&self.store, vec![], vec![id]).await
+                save(store, vec![], vec![id]).await
             }
-            11 => self.note_use().await,
-            _ => self.compare().await,
+            11 => self.note_use(store).await,
+            _ => self.compare(store).await,
         }
     }
 
@@ -99,7 +91,7 @@ impl Run {
         self.keys.keys().nth(number).copied().unwrap_or(KeyId(i64::MAX - 1))
     }
 
-    async fn add(&mut self) -> PromiseResult {
+    async fn add(&mut self, store: &Store) -> PromiseResult {
         let pet = numbered(self.random.usize(..4));
         let has_key = self.random.u32(..3) > 0;
         let request = has_key.then(|| IdempotencyRequest {
@@ -108,23 +100,21 @@ impl Run {
         });
         // Repeats the domain's rule, because adapters call the domain: a fault in the domain's rule is noticed.
         let live = request.and_then(|request| {
-            let (record, pet) = self.records.get(&request.id)?;
-            let is_equal = record.fingerprint == request.fingerprint;
-            (record.at > request.cutoff).then(|| is_equal.then(|| pet.clone()))
+            let record = self.records.get(&request.id).filter(|it| it.at > request.cutoff)?;
+            Some((record.fingerprint == request.fingerprint).then_some(record.pet))
         });
-        match (self.store.pets.add(pet.clone(), request).await, live) {
+        match (store.pets.add(pet.clone(), request).await, live) {
             (Ok(Added::Created(added)), None) => {
                 ensure_eq("the animal", &added, &pet.with_id(added.id))?;
                 let highest = self.pets.last().map(|pet| pet.id);
                 ensure!(Some(added.id) > highest, "{} is not above all", added.id);
-                if let Some(request) = request {
-                    self.records.insert(request.id, (request, added.clone()));
-                }
+                let record = request.map(|request| request.into_record(added.id));
+                self.records.extend(record.map(|record| (record.id, record)));
                 self.pets.push(added);
                 Ok(())
             }
-            (Ok(Added::Replayed(found)), Some(Some(first))) => {
-                ensure_eq("a repeat", &found, &first)
+            (Ok(Added::Replayed(found)), Some(Some(id))) => {
+                ensure_eq("a repeat", &found, &pet.with_id(id))
             }
             (Err(AddError::IdempotencyKeyReused), Some(None)) => Ok(()),
             (end, live) => {
@@ -133,45 +123,50 @@ impl Run {
         }
     }
 
-    async fn add_key(&mut self, seed: u16) -> PromiseResult {
+    async fn add_key(&mut self, store: &Store, seed: u16) -> PromiseResult {
         let name = one_of(&mut self.random, &KEY_NAMES);
         let expires = self.random.bool().then(|| self.now + self.span() + 1);
-        let id = loaded(&self.store).await?.next_id;
-        ensure!(id > self.highest, "{id:?} is not above all");
+        let id = load(store).await?.next_id;
+        ensure!(Some(id) > self.highest, "{id:?} is not above all");
         let new = key(seed, name, self.now, expires).with_id(id);
-        save(&self.store, vec![new.clone()], vec![]).await?;
-        self.highest = id;
+        save(store, vec![new.clone()], vec![]).await?;
+        self.highest = Some(id);
         self.keys.insert(id, new);
         Ok(())
     }
 
     /// Writes a key like a caller with another state of the key. Its last use is not stored.
-    async fn end_key(&mut self) -> PromiseResult {
+    async fn end_key(&mut self, store: &Store) -> PromiseResult {
         let (id, expires_at, revoked_at) = (self.some_id(), self.past(), self.past());
         let Some(key) = self.keys.get_mut(&id) else { return Ok(()) };
         (key.expires_at, key.revoked_at) = (expires_at, revoked_at);
         let saved = ApiKey { last_used_at: expires_at, ..key.clone() };
-        save(&self.store, vec![saved], vec![]).await
+        save(store, vec![saved], vec![]).await
     }
 
-    async fn note_use(&mut self) -> PromiseResult {
+    async fn note_use(&mut self, store: &Store) -> PromiseResult {
         let (id, used) = (self.some_id(), at(self.now - self.span()));
         if let Some(key) = self.keys.get_mut(&id) {
             key.last_used_at = key.last_used_at.max(Some(used));
         }
-        let revision = loaded(&self.store).await?.revision;
+        let revision = load(store).await?.revision;
         // The first key does not exist.
-        self.store.keys.note_uses(vec![(KeyId(i64::MAX - 2), used), (id, used)]).await?;
-        ensure_eq("the keys after a use", &self.store.keys.load(Some(revision)).await?, &None)
+        store.keys.note_uses(vec![(KeyId(i64::MAX - 2), used), (id, used)]).await?;
+        ensure_eq("the keys after a use", &store.keys.load(Some(revision)).await?, &None)
     }
 
-    async fn compare(&mut self) -> PromiseResult {
+    async fn compare(&mut self, store: &Store) -> PromiseResult {
         let status = one_of(&mut self.random, &STATUSES);
         let limit = one_of(&mut self.random, &[1, 2, 3, 20, 100]);
         let keys: Vec<_> = self.keys.values().cloned().collect();
-        ensure_eq_lists("the keys", &listed(&self.store).await?, &keys)?;
+        ensure_eq_lists("the keys", &all_keys(store).await?, &keys)?;
         let mut expected = self.pets.clone();
         expected.retain(|pet| status.is_none() || pet.status == status);
-        ensure_eq_lists("the animals", &walk(&self.store, limit, status).await?, &expected)
+        ensure_eq_lists("the animals", &walk(store, limit, status).await?, &expected)
     }
+}
+
+/// Returns a random element of a slice that is not empty.
+fn one_of<T: Clone>(random: &mut Rng, choices: &[T]) -> T {
+    choices[random.usize(..choices.len())].clone()
 }

@@ -3,24 +3,15 @@
 use std::time::{Duration, Instant};
 
 use petstore_domain::{Added, PetPage, StoreError, StoredKeys};
-use tokio::time::{sleep, timeout};
+use tokio::time::sleep;
 
-use super::keys;
 use crate::{
-    calls::{Cause, add, all, still_works},
+    calls::{Cause, add, all, in_time, load, new_key, still_works},
     failure::{Failure, PromiseResult, ensure_eq, ensure_eq_lists, ensure_matches, tried},
     fixture::Fixture,
     harness::Store,
     samples::{at, key, numbered, query, request, rex},
 };
-
-pub(super) async fn cut_off(fixture: &Fixture) -> PromiseResult {
-    tried("the harness cannot cut off the store", fixture.scratch.cut_off().await)
-}
-
-pub(super) async fn reconnect(fixture: &Fixture) -> PromiseResult {
-    tried("the harness cannot reconnect it", fixture.scratch.reconnect().await)
-}
 
 /// Ends the promise unless the call returns `StoreError::Unavailable` in time.
 async fn refused<T: std::fmt::Debug, E: Into<Cause>>(
@@ -31,15 +22,6 @@ async fn refused<T: std::fmt::Debug, E: Into<Cause>>(
     let end = in_time(what, limit, call).await?.map_err(|error| error.into().0);
     ensure_matches!(what, end, Err(StoreError::Unavailable(_)));
     Ok(())
-}
-
-async fn in_time<T>(
-    what: &str,
-    limit: Duration,
-    call: impl Future<Output = T>,
-) -> PromiseResult<T> {
-    let end = timeout(limit, call).await;
-    end.map_err(|_| Failure::new(format!("{what} has no end within {limit:?}")))
 }
 
 /// Makes every kind of write at the same time. Each write must fail as unavailable.
@@ -96,14 +78,14 @@ pub(super) async fn an_unreachable_store_is_unavailable_and_comes_back(
 ) -> PromiseResult {
     let (store, limit) = (fixture.store(), fixture.harness.outage_timeout());
     let first = add(store, numbered(2)).await?;
-    keys::add(store, key(1, "a", 0, None)).await?;
-    let known = keys::loaded(store).await?;
-    cut_off(&fixture).await?;
+    new_key(store, key(1, "a", 0, None)).await?;
+    let known = load(store).await?;
+    tried("the harness cannot cut off the store", fixture.scratch.cut_off().await)?;
     let writes = writes_are_refused(store, known, limit).await;
     let page = PetPage { pets: vec![first.clone()], more: false };
     let reads = reads_are_right_or_refused(store, &page, limit).await;
     // Reconnects also after a broken promise: an unreachable store may be unable to clean up.
-    reconnect(&fixture).await?;
+    tried("the harness cannot reconnect it", fixture.scratch.reconnect().await)?;
     writes.and(reads)?;
     let (Added::Created(pet) | Added::Replayed(pet)) = recovery(store, limit).await?;
     let mut pets = all(store).await?;

@@ -5,14 +5,12 @@ use petstore_domain::{
     KeyDigest, KeyId, Pet, PetId, Rows, Timestamp, WriterRole,
 };
 
-use super::{
-    keys,
-    snapshots::{Content, populate},
-    writes::nine,
-};
 use crate::{
-    calls::{all, archive, join, replayed, rows_of, start, still_works, write_rows},
-    failure::{Failure, PromiseResult, ensure, ensure_eq, ensure_eq_lists, ensure_matches},
+    calls::{
+        all, all_keys, archive, join, load, replayed, rows_of, start, still_works, write_rows,
+    },
+    content::{foreign, nine, read_all, require_held, sort, write_all},
+    failure::{PromiseResult, ensure, ensure_eq, ensure_eq_lists, ensure_matches, tried},
     fixture::Fixture,
     harness::Store,
     samples::{self, LIFETIME, at, key, pet, rex},
@@ -23,20 +21,10 @@ const LARGE: usize = 10_000;
 /// The number of rows that one call must accept on every store.
 const SMALL: usize = 25;
 
-/// Returns the content of a populated store of the same adapter, with identifiers far above 1.
-pub(super) async fn content(fixture: &Fixture) -> PromiseResult<Content> {
-    let source = fixture.another().await?;
-    let mut content = populate(source.store()).await?;
-    content.pets.iter_mut().for_each(|pet| pet.id.0 += 1_000_000);
-    content.keys.iter_mut().for_each(|key| key.id.0 += 5000);
-    content.records.iter_mut().for_each(|record| record.pet.0 += 1_000_000);
-    Ok(content)
-}
-
 /// Writes the content of another store to this store.
-async fn fill(fixture: &Fixture) -> PromiseResult<Content> {
-    let content = content(fixture).await?;
-    let added = content.write(fixture.store(), WriterRole::Service).await?;
+async fn fill(fixture: &Fixture) -> PromiseResult<Rows> {
+    let content = foreign(fixture).await?;
+    let added = write_all(fixture.store(), WriterRole::Service, &content).await?;
     ensure_eq("how many animals were added", &added, &(content.pets.len() as u64))?;
     Ok(content)
 }
@@ -44,21 +32,19 @@ async fn fill(fixture: &Fixture) -> PromiseResult<Content> {
 /// Contract: rows are durable and visible when the call returns. A row that the store holds already is unchanged, so
 /// the same rows may be written again.
 pub(super) async fn rows_come_back_and_may_be_written_again(fixture: Fixture) -> PromiseResult {
-    let before = keys::loaded(fixture.store()).await?.revision;
+    let before = load(fixture.store()).await?.revision;
     let expected = fill(&fixture).await?;
-    let after = keys::loaded(fixture.store()).await?.revision;
+    let after = load(fixture.store()).await?.revision;
     ensure!(after != before, "the revision of the keys has stayed");
     let fixture = fixture.reopened_if_supported().await?;
+    require_held(&fixture, &expected).await?;
     for store in &fixture.handles {
-        Content::read(store).await?.require(&expected)?;
-        ensure_eq_lists("the list", &all(store).await?, &expected.pets)?;
-        let again = expected.write(store, WriterRole::Service).await?;
+        let again = write_all(store, WriterRole::Service, &expected).await?;
         ensure_eq("how many animals are new the second time", &again, &0)?;
-        let second = Content::read(store).await?.require(&expected);
-        second.map_err(|failure| failure.context("the same rows again"))?;
     }
+    tried("the same rows again", require_held(&fixture, &expected).await)?;
     let record = expected.records[3];
-    let repeat = samples::request_with(record.id, &rex(), 8);
+    let repeat = IdempotencyRequest::new(record.id, &rex(), at(8));
     let repeat = fixture.store().pets.add(rex(), Some(repeat)).await?;
     ensure_eq("the repeat of a record", &replayed(repeat)?.id, &record.pet)
 }
@@ -101,7 +87,7 @@ pub(super) async fn a_repeated_batch_adds_nothing(fixture: Fixture) -> PromiseRe
         let actual = add_nine(store, digest, millis).await?;
         ensure_eq(format!("how many of batch {digest} were added at {millis}"), &actual, &added)?;
     }
-    let content = Content::read(store).await?;
+    let content = read_all(store).await?;
     ensure_eq("the animals", &content.pets.len(), &27)?;
     let records: Vec<_> = content.records.iter().map(|record| record.pet).collect();
     let expected = [content.pets[9].id, content.pets[18].id];
@@ -111,7 +97,8 @@ pub(super) async fn a_repeated_batch_adds_nothing(fixture: Fixture) -> PromiseRe
         ..IdempotencyRequest::of_batch([1; 32], at(LIFETIME + 10))
     };
     let end = archive(store)?.add_new(vec![rex()], Some(other)).await;
-    require_conflict("another batch under one id", &end)?;
+    let about = "another batch under one id";
+    ensure_matches!(about, end, Err(ArchiveError::Conflict { what }) if !what.is_empty());
     ensure_eq_lists("the animals", &all(store).await?, &content.pets)
 }
 
@@ -127,16 +114,7 @@ pub(super) async fn a_key_that_is_there_already_is_merged(fixture: Fixture) -> P
     let keys = vec![used.clone(), revoked.clone(), back];
     write_rows(fixture.store(), Rows { keys, ..Rows::default() }).await?;
     (expected[0], expected[1]) = (used, revoked);
-    ensure_eq_lists("the keys", &keys::listed(fixture.store()).await?, &expected)
-}
-
-/// Ends the promise unless `error` is a conflict that names the row in the way.
-fn require_conflict<T: std::fmt::Debug>(
-    about: &str,
-    end: &Result<T, ArchiveError>,
-) -> PromiseResult {
-    ensure_matches!(about, end, Err(ArchiveError::Conflict { what }) if !what.is_empty());
-    Ok(())
+    ensure_eq_lists("the keys", &all_keys(fixture.store()).await?, &expected)
 }
 
 /// Contract: a different row in the same place is a conflict, which names the row. None of the rows is then written. An
@@ -160,27 +138,26 @@ pub(super) async fn rows_in_the_place_of_others_are_refused(fixture: Fixture) ->
     for key in [same_id, same_digest] {
         let about = format!("{key:?} in the place of another key");
         let rows = Rows { keys: vec![key], ..Rows::default() };
-        require_conflict(&about, &write_among_others(store, rows).await?)?;
+        let end = write_among_others(store, rows).await?;
+        ensure_matches!(about, end, Err(ArchiveError::Conflict { what }) if !what.is_empty());
     }
     for (about, later) in [("of the same time", 0), ("that is older", -1)] {
         let rows = Rows { records: vec![changed_record(&content, later)], ..Rows::default() };
         let end = write_among_others(store, rows).await?;
-        require_conflict(&format!("another record {about}"), &end)?;
+        let about = format!("another record {about}");
+        ensure_matches!(about, end, Err(ArchiveError::Conflict { what }) if !what.is_empty());
     }
-    for store in &fixture.handles {
-        let unchanged = Content::read(store).await?.require(&content);
-        unchanged.map_err(|failure| failure.context("after refused rows"))?;
-    }
+    tried("after refused rows", require_held(&fixture, &content).await)?;
     let newer = changed_record(&content, 1);
     write_rows(store, Rows { records: vec![newer], ..Rows::default() }).await?;
     content.records[3] = newer;
-    content.sort();
-    Content::read(store).await?.require(&content)?;
+    sort(&mut content);
+    require_held(&fixture, &content).await?;
     still_works(store).await
 }
 
 /// Returns the fourth record of `content` with another animal and a time `later` milliseconds later.
-fn changed_record(content: &Content, later: i64) -> IdempotencyRecord {
+fn changed_record(content: &Rows, later: i64) -> IdempotencyRecord {
     IdempotencyRecord {
         at: Timestamp(content.records[3].at.0 + later),
         pet: content.pets[0].id,
@@ -198,8 +175,5 @@ async fn write_among_others(
     rows.keys.insert(0, key(77, "among", 1, None).with_id(KeyId(70_000)));
     let record = IdempotencyRequest::of_batch([6; 32], at(0)).into_record(PetId(7_000_000));
     rows.records.insert(0, record);
-    let max = archive(store)?.max_batch();
-    let count = rows.pets.len() + rows.keys.len() + rows.records.len();
-    ensure!(count <= max, "one call takes {max} rows");
-    Ok::<_, Failure>(archive(store)?.write_rows(WriterRole::Service, rows).await)
+    Ok(archive(store)?.write_rows(WriterRole::Service, rows).await)
 }

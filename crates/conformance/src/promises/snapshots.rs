@@ -2,124 +2,15 @@
 
 use std::time::Duration;
 
-use petstore_domain::{
-    ApiKey, IdempotencyId, IdempotencyRecord, Pet, PetId, Rows, Snapshot, StoreCounts, WriterRole,
-};
+use petstore_domain::{IdempotencyId, IdempotencyRequest, PetId, Rows, StoreCounts, revoke_keys};
 
-use super::keys;
 use crate::{
-    calls::{add, add_many, all, archive, created, purge, write_rows},
-    failure::{PromiseResult, ensure, ensure_eq, ensure_eq_lists},
+    calls::{add, all, archive, new_key, purge, write_rows},
+    content::{populate, read_batches, require, sort},
+    failure::{PromiseResult, ensure_eq, tried},
     fixture::Fixture,
-    harness::Store,
-    samples::{self, NO_LIMIT, at, by_name, key, read_only_key, request, request_with, rex},
+    samples::{self, NO_LIMIT, at, by_name, key, request, rex},
 };
-
-/// The content of a store.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Content {
-    pub(super) pets: Vec<Pet>,
-    pub(super) keys: Vec<ApiKey>,
-    /// The records, ascending by position.
-    pub(super) records: Vec<IdempotencyRecord>,
-}
-
-impl Content {
-    pub(super) async fn read(store: &Store) -> PromiseResult<Self> {
-        Self::read_batches(&mut *archive(store)?.snapshot().await?, 100).await
-    }
-
-    /// Writes the content, one kind of rows at a time. Returns the number of new animals.
-    pub(super) async fn write(&self, store: &Store, writer: WriterRole) -> PromiseResult<u64> {
-        let (archive, mut added) = (archive(store)?, 0);
-        let max = archive.max_batch();
-        let Self { pets, keys, records } = self;
-        let pets = pets.chunks(max).map(|it| Rows { pets: it.to_vec(), ..Rows::default() });
-        let keys = keys.chunks(max).map(|it| Rows { keys: it.to_vec(), ..Rows::default() });
-        let records =
-            records.chunks(max).map(|it| Rows { records: it.to_vec(), ..Rows::default() });
-        for rows in pets.chain(keys).chain(records) {
-            added += archive.write_rows(writer, rows).await?;
-        }
-        Ok(added)
-    }
-
-    /// Reads the content of a snapshot in batches of `limit` rows. The rows must ascend.
-    async fn read_batches(snapshot: &mut dyn Snapshot, limit: u32) -> PromiseResult<Self> {
-        let mut content = Self { keys: snapshot.keys().await?, ..Self::default() };
-        loop {
-            let after = content.pets.last().map(|pet| pet.id);
-            let batch = snapshot.pets(after, limit).await?;
-            if append(&mut content.pets, batch, limit, |pet| pet.id)? {
-                break;
-            }
-        }
-        loop {
-            let after = content.records.last().map(IdempotencyRecord::position);
-            let batch = snapshot.records(after, limit).await?;
-            if append(&mut content.records, batch, limit, IdempotencyRecord::position)? {
-                return Ok(content);
-            }
-        }
-    }
-
-    /// Ends the promise unless this content equals the expected content.
-    pub(super) fn require(&self, expected: &Self) -> PromiseResult {
-        ensure_eq_lists("the animals of the archive", &self.pets, &expected.pets)?;
-        ensure_eq_lists("the keys of the archive", &self.keys, &expected.keys)?;
-        ensure_eq_lists("the records", &self.records, &expected.records)
-    }
-
-    pub(super) fn sort(&mut self) {
-        self.pets.sort_by_key(|pet| pet.id);
-        self.keys.sort_by_key(|key| key.id);
-        self.records.sort_by_key(IdempotencyRecord::position);
-    }
-}
-
-/// Appends a batch to the rows before it. Returns `true` if the batch is empty, which ends the list.
-fn append<T, K: PartialOrd>(
-    rows: &mut Vec<T>,
-    batch: Vec<T>,
-    limit: u32,
-    position: impl Fn(&T) -> K,
-) -> PromiseResult<bool> {
-    let (limit, is_end) = (limit as usize, batch.is_empty());
-    ensure!(batch.len() <= limit, "a batch of {} rows", batch.len());
-    ensure!(is_end || rows.len().is_multiple_of(limit), "rows follow a list of less than {limit}");
-    rows.extend(batch);
-    let is_sorted = rows.is_sorted_by(|one, next| position(one) < position(next));
-    ensure!(is_sorted, "the rows of a snapshot are out of order");
-    Ok(is_end)
-}
-
-/// Returns ids out of order: together they contain every byte value, and the lowest and the highest id are included.
-fn ids() -> Vec<IdempotencyId> {
-    let bytes: Vec<u8> = (0..=255).rev().collect();
-    let (all, _) = bytes.as_chunks();
-    all.iter().copied().chain([[0; 16], [255; 16]]).map(IdempotencyId).collect()
-}
-
-/// Fills a store with animals, records and keys of every kind. Returns its content.
-pub(super) async fn populate(store: &Store) -> PromiseResult<Content> {
-    let mut content = Content { pets: add_many(store, 25).await?, ..Content::default() };
-    for id in ids() {
-        let request = request_with(id, &rex(), 7);
-        let pet = created(store.pets.add(rex(), Some(request)).await?)?;
-        content.records.push(request.into_record(pet.id));
-        content.pets.push(pet);
-    }
-    for (seed, name, expires) in [(1, "web", Some(10)), (2, "shop", None), (3, "gone", None)] {
-        keys::add(store, key(seed, name, 0, expires)).await?;
-    }
-    keys::roll(store, key(4, "shop", 1, None), at(20)).await?;
-    keys::add(store, read_only_key(5, "report", 0)).await?;
-    keys::revoke(store, by_name("gone"), at(2)).await?;
-    store.keys.note_uses(vec![(keys::listed(store).await?[0].id, at(3))]).await?;
-    content.keys = keys::listed(store).await?;
-    content.sort();
-    Ok(content)
-}
 
 /// Contract: a snapshot has every row of the store in ascending order. Records of one animal ascend by the bytes of
 /// their ids. Records of deleted animals are included.
@@ -128,18 +19,18 @@ pub(super) async fn a_snapshot_holds_everything_in_order(fixture: Fixture) -> Pr
     // Several records of one animal that does not exist.
     let records = [[255; 16], [0; 16], [127; 16], [128; 16]].map(|id: [u8; 16]| {
         let id = IdempotencyId(id.map(|byte| byte ^ 1));
-        request_with(id, &rex(), 9).into_record(PetId(77_000))
+        IdempotencyRequest::new(id, &rex(), at(9)).into_record(PetId(77_000))
     });
     expected.records.extend(records);
-    expected.sort();
+    sort(&mut expected);
     write_rows(fixture.store(), Rows { records: records.to_vec(), ..Rows::default() }).await?;
     for (number, limit) in [1, 4, 1000].into_iter().enumerate() {
         let mut snapshot = archive(fixture.handle(number))?.snapshot().await?;
-        let Content { pets, keys, records } = &expected;
+        let Rows { pets, keys, records, .. } = &expected;
         let [pets, keys, records] = [pets.len(), keys.len(), records.len()].map(|n| n as u64);
         let counts = StoreCounts { pets, keys, records };
         ensure_eq("the counts", &snapshot.counts().await?, &counts)?;
-        Content::read_batches(&mut *snapshot, limit).await?.require(&expected)?;
+        require(&read_batches(&mut *snapshot, limit).await?, &expected)?;
         ensure_eq("behind the end", &snapshot.pets(Some(PetId(i64::MAX)), 5).await?, &Vec::new())?;
     }
     Ok(())
@@ -157,14 +48,13 @@ pub(super) async fn a_snapshot_does_not_see_later_writes(fixture: Fixture) -> Pr
     }
     other.pets.add(rex(), Some(request("later", &rex(), 8))).await?;
     purge(other, at(7), NO_LIMIT).await?;
-    keys::add(other, key(9, "later", 5, None)).await?;
-    keys::revoke(other, by_name("web"), at(6)).await?;
+    new_key(other, key(9, "later", 5, None)).await?;
+    revoke_keys(&*other.keys, by_name("web"), at(6)).await?;
     tokio::time::sleep(Duration::from_millis(2500)).await;
     ensure_eq("the counts", &snapshot.counts().await?, &counts)?;
     ensure_eq("the highest identifiers", &snapshot.highest_ids().await?, &highest)?;
-    let actual = Content::read_batches(&mut *snapshot, 10).await;
-    let actual = actual.map_err(|failure| failure.context("a snapshot of 2.5 s ago"))?;
-    actual.require(&expected).map_err(|failure| failure.context("after later writes"))?;
+    let actual = tried("a snapshot of 2.5 s ago", read_batches(&mut *snapshot, 10).await)?;
+    tried("after later writes", require(&actual, &expected))?;
     let meanwhile = all(store).await?.len();
     ensure_eq("animals in the store meanwhile", &meanwhile, &(expected.pets.len() + 21))
 }

@@ -1,55 +1,21 @@
 //! The effects of every kind of write, seen through every handle.
 
-use std::time::{Duration, Instant};
-
-use petstore_domain::{CatalogueVersion, Pet, PetId, PetStatus, Phase, Rows, StoreId, WriterRole};
-use tokio::time::sleep;
-
-use super::{
-    keys,
-    snapshots::{Content, populate},
+use petstore_domain::{
+    CatalogueVersion, IdempotencyRecord, IdempotencyRequest, PetId, Phase, Rows, StoreId,
+    WriterRole,
 };
+
 use crate::{
-    calls::{add, all, archive, change_phase, created, find, purge, rows_of, version, walk},
-    failure::{Failure, PromiseResult, ensure, ensure_eq, ensure_eq_lists},
+    calls::{
+        add, all, all_keys, archive, change_phase, created, new_key, purge, replayed, rows_of,
+        save, version, version_after,
+    },
+    content::{nine, populate, require_held, sort, write_all},
+    failure::{PromiseResult, ensure, ensure_eq, tried},
     fixture::Fixture,
     harness::{Capability, Store},
     samples::{self, NO_LIMIT, at, key, numbered, request, rex},
 };
-
-/// The time after which a write that does not show counts as lost.
-const NEVER: Duration = Duration::from_secs(5);
-
-/// Ends the promise unless every handle shows exactly this content: in walks of all animals and of each status, by
-/// identifier, and in a snapshot of the archive.
-pub(super) async fn require_held(fixture: &Fixture, held: &Content) -> PromiseResult {
-    for (number, store) in fixture.handles.iter().enumerate() {
-        let on_handle = |failure: Failure| failure.context(format!("handle {number}"));
-        require(store, held).await.map_err(on_handle)?;
-    }
-    Ok(())
-}
-
-async fn require(store: &Store, held: &Content) -> PromiseResult {
-    ensure_eq_lists("the list of all", &walk(store, 7, None).await?, &held.pets)?;
-    for status in PetStatus::ALL {
-        let expected = held.pets.iter().filter(|pet| pet.status == Some(status)).cloned();
-        let expected: Vec<Pet> = expected.collect();
-        let actual = walk(store, 3, Some(status)).await?;
-        ensure_eq_lists(format!("the list of {status}"), &actual, &expected)?;
-    }
-    for pet in &held.pets {
-        let found = find(store, pet.id).await?;
-        ensure_eq(format!("animal {}", pet.id), &found.as_ref(), &Some(pet))?;
-    }
-    ensure_eq_lists("the keys", &keys::listed(store).await?, &held.keys)?;
-    if store.archive.is_some() { Content::read(store).await?.require(held) } else { Ok(()) }
-}
-
-/// Returns nine animals from the identifier `first` on.
-pub(super) fn nine(first: i64) -> Vec<Pet> {
-    (first..).zip(samples::numbers(9)).map(|(id, pet)| pet.with_id(PetId(id))).collect()
-}
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Write {
@@ -66,142 +32,150 @@ enum Write {
     Again,
     /// Rows that the store refuses.
     Refuse,
+    /// No write: the store is closed and opened again, if the adapter supports that.
+    Reopen,
 }
 
-use Write::{Add, AddOnce, Again, Key, NewPets, OtherRows, Pets, Purge, Refuse};
+use Write::{Add, AddOnce, Again, Key, NewPets, OtherRows, Pets, Purge, Refuse, Reopen};
 
 /// The writes in their order, each by the next handle.
-const OF_SERVICES: [Write; 16] = [
+const OF_SERVICES: [Write; 17] = [
     Add, AddOnce, Key, Pets, Add, NewPets, Pets, AddOnce, Again, OtherRows, Purge, Pets, Refuse,
-    NewPets, Add, Purge,
+    NewPets, Add, Purge, Reopen,
 ];
-const OF_MOVERS: [Write; 8] = [Pets, OtherRows, Pets, Again, Refuse, Pets, OtherRows, Again];
+const OF_MOVERS: [Write; 9] =
+    [Pets, OtherRows, Pets, Again, Refuse, Pets, OtherRows, Again, Reopen];
+/// The writes before each of three restarts. A purge deletes the older of two records.
+const BEFORE_REOPENING: [Write; 7] = [Add, Key, AddOnce, AddOnce, Purge, Add, Reopen];
 
-/// A store, and the content that it must have.
-struct Run {
-    fixture: Fixture,
-    held: Content,
-    writes: u16,
+/// Makes the write with a number of its own, and notes its expected effect on `held`.
+async fn make(
+    write: Write,
+    number: u16,
+    writer: WriterRole,
+    store: &Store,
+    held: &mut Rows,
+) -> PromiseResult {
+    let (pet, millis) = (numbered(number.into()), i64::from(number));
+    match write {
+        Add => held.pets.push(add(store, pet).await?),
+        AddOnce => {
+            let request = request(&format!("once-{number}"), &rex(), millis - 100);
+            let added = created(store.pets.add(rex(), Some(request)).await?)?;
+            held.records.push(request.into_record(added.id));
+            held.pets.push(added);
+        }
+        Purge => {
+            let cutoff = held.records.iter().map(|record| record.at).min();
+            let cutoff = cutoff.unwrap_or(at(0));
+            purge(store, cutoff, NO_LIMIT).await?;
+            held.records.retain(|record| record.at > cutoff);
+        }
+        Key => {
+            let added =
+                new_key(store, key(500 + number, &format!("new-{number}"), 0, None)).await?;
+            store.keys.note_uses(vec![(added.id, at(millis))]).await?;
+            let removed = new_key(store, key(700 + number, "removed", 0, None)).await?.id;
+            save(store, vec![], vec![removed]).await?;
+            held.highest.key = Some(removed);
+            held.keys = all_keys(store).await?;
+        }
+        NewPets => {
+            archive(store)?.add_new(samples::numbers(9).collect(), None).await?;
+            let new = all(store).await?.split_off(held.pets.len());
+            let new = samples::numbers(9).zip(new).map(|(pet, new)| pet.with_id(new.id));
+            held.pets.extend(new);
+        }
+        Pets => {
+            // The identifiers are lower than the identifiers of earlier rows, and higher than the identifiers of
+            // additions.
+            let pets = nine(1_000_000 - 1000 * millis);
+            archive(store)?.write_rows(writer, rows_of(pets.clone())).await?;
+            held.pets.extend(pets);
+        }
+        OtherRows => {
+            let id = petstore_domain::KeyId(9000 + millis);
+            let keys = vec![key(900 + number, &format!("k{number}"), 5, None).with_id(id)];
+            let records = [held.pets[0].id, PetId(5_000_000 + millis)].map(|pet| {
+                request(&format!("restored-{number}-{pet}"), &rex(), 50).into_record(pet)
+            });
+            let rows = Rows { keys, records: records.to_vec(), ..Rows::default() };
+            held.keys.extend(rows.keys.clone());
+            held.records.extend(&rows.records);
+            archive(store)?.write_rows(writer, rows).await?;
+        }
+        Again => drop(write_all(store, writer, held).await?),
+        Refuse => {
+            let mut pets = nine(2_000_000);
+            pets.push(pet.with_id(held.pets[0].id));
+            let end = archive(store)?.write_rows(writer, rows_of(pets)).await;
+            ensure!(end.is_err(), "rows with another animal are not refused");
+        }
+        Reopen => {}
+    }
+    sort(held);
+    Ok(())
 }
 
-impl Run {
-    /// Makes the write, and notes its expected effect.
-    async fn make(&mut self, write: Write, writer: WriterRole, store: &Store) -> PromiseResult {
-        self.writes += 1;
-        let (number, held) = (self.writes, &mut self.held);
-        let (pet, millis) = (numbered(number.into()), i64::from(number));
-        match write {
-            Add => held.pets.push(add(store, pet).await?),
-            AddOnce => {
-                let request = request(&format!("once-{number}"), &rex(), millis - 100);
-                let added = created(store.pets.add(rex(), Some(request)).await?)?;
-                held.records.push(request.into_record(added.id));
-                held.pets.push(added);
-            }
-            Purge => {
-                let cutoff = held.records.iter().map(|record| record.at).min();
-                let cutoff = cutoff.unwrap_or(at(0));
-                purge(store, cutoff, NO_LIMIT).await?;
-                held.records.retain(|record| record.at > cutoff);
-            }
-            Key => {
-                let added = keys::add(store, key(500 + number, "new", 0, None)).await?;
-                store.keys.note_uses(vec![(added.id, at(millis))]).await?;
-                held.keys = keys::listed(store).await?;
-            }
-            NewPets => {
-                archive(store)?.add_new(samples::numbers(9).collect(), None).await?;
-                let new = all(store).await?.split_off(held.pets.len());
-                let new = samples::numbers(9).zip(new).map(|(pet, new)| pet.with_id(new.id));
-                held.pets.extend(new);
-            }
-            Pets => {
-                // The identifiers are lower than the identifiers of earlier rows, and higher than the identifiers of
-                // additions.
-                let pets = nine(1_000_000 - 1000 * millis);
-                archive(store)?.write_rows(writer, rows_of(pets.clone())).await?;
-                held.pets.extend(pets);
-            }
-            OtherRows => {
-                let id = petstore_domain::KeyId(9000 + millis);
-                let keys = vec![key(900 + number, &format!("k{number}"), 5, None).with_id(id)];
-                let records = [held.pets[0].id, PetId(5_000_000 + millis)].map(|pet| {
-                    request(&format!("restored-{number}-{pet}"), &rex(), 50).into_record(pet)
-                });
-                let records = records.to_vec();
-                held.keys.extend(keys.clone());
-                held.records.extend(&records);
-                let rows = Rows { keys, records, ..Rows::default() };
-                archive(store)?.write_rows(writer, rows).await?;
-            }
-            Again => drop(held.write(store, writer).await?),
-            Refuse => {
-                let mut pets = nine(2_000_000);
-                pets.push(pet.with_id(held.pets[0].id));
-                let end = archive(store)?.write_rows(writer, rows_of(pets)).await;
-                ensure!(end.is_err(), "rows with another animal are not refused");
-            }
-        }
-        held.sort();
-        Ok(())
+/// Returns the version of each handle, if the adapter has versions.
+async fn versions(fixture: &Fixture) -> PromiseResult<Vec<CatalogueVersion>> {
+    let mut versions = Vec::new();
+    for store in fixture.handles.iter().filter(|_| fixture.supports(Capability::Version)) {
+        versions.push(version(store).await?);
     }
-
-    async fn versions(&self) -> PromiseResult<Vec<CatalogueVersion>> {
-        let (mut versions, fixture) = (Vec::new(), &self.fixture);
-        for store in fixture.handles.iter().filter(|_| fixture.supports(Capability::Version)) {
-            versions.push(version(store).await?);
-        }
-        Ok(versions)
-    }
-
-    /// Ends the promise unless the store has the expected content, and its version changed with the animals. The handle
-    /// `writer` must show the new version immediately, the other handle soon after.
-    async fn require(
-        &self,
-        before: &[CatalogueVersion],
-        animals: usize,
-        writer: usize,
-    ) -> PromiseResult {
-        let (written, mut now) = (Instant::now(), self.versions().await?);
-        if self.held.pets.len() > animals && !now.is_empty() {
-            ensure!(now[writer] != before[writer], "the writer keeps its version");
-            while now.iter().zip(before).any(|(now, before)| now == before) {
-                ensure!(written.elapsed() < NEVER, "another handle keeps its version");
-                sleep(Duration::from_millis(2)).await;
-                now = self.versions().await?;
-            }
-        }
-        require_held(&self.fixture, &self.held).await
-    }
+    Ok(versions)
 }
 
-/// Makes the writes, each by the next handle. With a mover, the store is being filled meanwhile.
-async fn make_all(fixture: Fixture, writes: &[Write], by_mover: bool) -> PromiseResult {
-    let held = populate(fixture.store()).await?;
-    let mut run = Run { fixture, held, writes: 0 };
-    for (number, &write) in writes.iter().enumerate() {
-        let handle = number % run.fixture.handles.len();
-        let store = run.fixture.handles[handle].clone();
-        if store.archive.is_none() && !matches!(write, Add | AddOnce | Purge | Key) {
+/// Makes the writes, each by the next handle. With a mover, the store is being filled meanwhile. Ends the promise unless
+/// the store has the expected content after each write, and its version changes with the animals. The handle of the
+/// writer must show the new version immediately, the other handle soon after.
+async fn make_all(mut fixture: Fixture, writes: &[Write], by_mover: bool) -> PromiseResult {
+    let mut held = populate(fixture.store()).await?;
+    for (number, &write) in (1..).zip(writes) {
+        if write == Reopen {
+            fixture = fixture.reopened_if_supported().await?;
+            repeats_are_replayed(fixture.store(), &held.records).await?;
+        }
+        let store = fixture.handle(number.into());
+        if store.archive.is_none() && !matches!(write, Add | AddOnce | Purge | Key | Reopen) {
             continue;
         }
-        let (before, animals) = (run.versions().await?, run.held.pets.len());
+        let (before, animals) = (versions(&fixture).await?, held.pets.len());
         let mut role = WriterRole::Service;
         if by_mover {
             let filling = Phase::Filling { from: StoreId([7; 16]) };
-            role = WriterRole::Mover(change_phase(&store, filling).await?.revision);
+            role = WriterRole::Mover(change_phase(store, filling).await?.revision);
         }
-        let mut end = run.make(write, role, &store).await;
+        let what = format!("{write:?} by handle {}", usize::from(number) % fixture.handles.len());
+        tried(&what, make(write, number, role, store, &mut held).await)?;
         if by_mover {
-            change_phase(&store, Phase::Open { from: None }).await?;
+            change_phase(store, Phase::Open { from: None }).await?;
         }
-        if end.is_ok() {
-            end = run.require(&before, animals, handle).await;
+        if held.pets.len() > animals && !before.is_empty() {
+            let is_new = !before.contains(&version(store).await?);
+            ensure!(is_new, "{what}: the writer keeps its version");
+            for (store, before) in fixture.handles.iter().zip(before) {
+                version_after(store, before).await?;
+            }
         }
-        end.map_err(|failure| failure.context(format!("{write:?} by handle {handle}")))?;
+        tried(&what, require_held(&fixture, &held).await)?;
     }
-    run.fixture = run.fixture.reopened_if_supported().await?;
-    require_held(&run.fixture, &run.held).await
+    Ok(())
+}
+
+/// Repeats the requests of `records`, which have all added [`rex`].
+async fn repeats_are_replayed(store: &Store, records: &[IdempotencyRecord]) -> PromiseResult {
+    for record in records {
+        let repeat = IdempotencyRequest::new(record.id, &rex(), record.at);
+        let repeat = replayed(store.pets.add(rex(), Some(repeat)).await?)?;
+        ensure_eq("a repeat after reopening", &repeat, &rex().with_id(record.pet))?;
+    }
+    Ok(())
+}
+
+/// Contract: acknowledged writes are durable.
+pub(super) async fn reopening_keeps_what_was_acknowledged(fixture: Fixture) -> PromiseResult {
+    make_all(fixture, &BEFORE_REOPENING.repeat(3), false).await
 }
 
 /// Contract: every later read on every handle shows a write of any kind. Every change of animals changes the version.

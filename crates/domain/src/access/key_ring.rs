@@ -10,7 +10,7 @@ use std::{
     collections::{BTreeMap, BTreeSet},
     fmt,
     sync::{
-        Arc, Mutex, PoisonError, RwLock,
+        Arc, PoisonError, RwLock,
         atomic::{AtomicI64, AtomicU64, Ordering},
     },
     time::Duration,
@@ -20,7 +20,7 @@ use crate::{
     access::{
         authenticator::{Caller, KeyLabel, NamedKey},
         key::{ApiKey, KeyId, KeyState},
-        key_store::{KeyChanges, KeyMark, KeyRow, KeyStore, MAX_KEYS_PER_SAVE},
+        key_store::{KeyChanges, KeyMark, KeyStore, MAX_KEYS_PER_SAVE},
         name::KeyName,
         secret::{ApiKeySecret, KeyDigest, KeyRights},
         service_key::ServiceKey,
@@ -43,8 +43,6 @@ pub struct KeyRing {
     keys: Arc<dyn KeyStore>,
     clock: Arc<dyn Clock>,
     service_key: Option<ServiceKey>,
-    /// The state of the store as of the last refresh; `None` before the first refresh.
-    mark: Mutex<Option<KeyMark>>,
     held: RwLock<Arc<HeldKeys>>,
 }
 
@@ -75,6 +73,8 @@ pub struct RevokedUse {
 /// Every key as of the last refresh, live or not.
 #[derive(Default)]
 struct HeldKeys {
+    /// The state of the store; `None` before the first refresh.
+    mark: Option<KeyMark>,
     keys: BTreeMap<KeyDigest, Arc<HeldKey>>,
     /// The rows that break a rule.
     corrupt: Vec<Corruption>,
@@ -107,7 +107,7 @@ impl KeyRing {
         clock: Arc<dyn Clock>,
         service_key: Option<ServiceKey>,
     ) -> Self {
-        Self { keys, clock, service_key, mark: Mutex::default(), held: RwLock::default() }
+        Self { keys, clock, service_key, held: RwLock::default() }
     }
 
     /// Loads the changed keys, or all keys if some were removed. Keeps the uses that are not written back yet.
@@ -115,19 +115,18 @@ impl KeyRing {
     /// # Errors
     /// [`StoreError`]; the keys stay as they were.
     pub async fn refresh(&self) -> Result<(), StoreError> {
-        let known = *self.mark.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut changes = self.keys.load_changes(known).await?;
-        if known.is_none_or(|known| known.revision != changes.mark.revision) {
-            let before = self.held();
-            let unchanged = before.unchanged_by(&changes);
-            if unchanged.is_none() {
-                changes = self.keys.load_changes(None).await?;
-            }
-            let mut held = HeldKeys { keys: unchanged.unwrap_or_default(), corrupt: Vec::new() };
-            held.insert(changes.rows, &before);
-            *self.held.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(held);
+        let before = self.held();
+        let mut changes = self.keys.load_changes(before.mark).await?;
+        if before.mark.is_some_and(|known| known.revision == changes.mark.revision) {
+            return Ok(());
         }
-        *self.mark.lock().unwrap_or_else(PoisonError::into_inner) = Some(changes.mark);
+        let unchanged = before.unchanged_by(&changes);
+        if unchanged.is_none() {
+            changes = self.keys.load_changes(None).await?;
+        }
+        let mut held = unchanged.unwrap_or_default();
+        held.insert(changes, &before);
+        *self.held.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(held);
         Ok(())
     }
 
@@ -239,24 +238,25 @@ impl HeldKeys {
     /// Returns the held keys that stay beside the rows of `changes`. Returns `None` if these keys and the changed rows
     /// are not all rows of the store. The stamp of a corrupt row is not held. So the result is also `None` while the
     /// store has a corrupt row that is not in `changes`.
-    fn unchanged_by(&self, changes: &KeyChanges) -> Option<BTreeMap<KeyDigest, Arc<HeldKey>>> {
+    fn unchanged_by(&self, changes: &KeyChanges) -> Option<Self> {
         let sum = changes.sum_of_rows();
         if sum == changes.sum {
-            return Some(BTreeMap::new());
+            return Some(Self::default());
         }
         let ids = changes.rows.iter().filter_map(|(row, _)| {
             row.as_ref().map_or_else(|corrupt| corrupt.id, |key| Some(key.id))
         });
         let ids: BTreeSet<_> = ids.collect();
-        let mut unchanged = self.keys.clone();
-        unchanged.retain(|_, held| !ids.contains(&held.key.id));
-        let sum = unchanged.values().fold(sum, |sum, held| sum.wrapping_add(held.stamp));
-        (sum == changes.sum).then_some(unchanged)
+        let mut keys = self.keys.clone();
+        keys.retain(|_, held| !ids.contains(&held.key.id));
+        let sum = keys.values().fold(sum, |sum, held| sum.wrapping_add(held.stamp));
+        (sum == changes.sum).then(|| Self { keys, ..Self::default() })
     }
 
-    /// Adds rows. A key that is in `before` keeps its uses.
-    fn insert(&mut self, rows: Vec<KeyRow>, before: &Self) {
-        for (row, stamp) in rows {
+    /// Adds changed rows. A key that is in `before` keeps its uses.
+    fn insert(&mut self, changes: KeyChanges, before: &Self) {
+        self.mark = Some(changes.mark);
+        for (row, stamp) in changes.rows {
             match row {
                 Ok(key) => {
                     let known = before.keys.get(&key.digest).map(|known| Arc::clone(&known.uses));

@@ -45,11 +45,9 @@ pub trait KeyStore: Send + Sync {
     /// # Errors
     /// [`StoreError`].
     async fn load_changes(&self, known: Option<KeyMark>) -> Result<KeyChanges, StoreError> {
-        match (self.load(known.map(|known| known.revision)).await?, known) {
-            (Some(stored), _) => Ok(stored.into()),
-            (None, Some(known)) => Ok(KeyChanges::none_since(known)),
-            (None, None) => Err(no_keys()),
-        }
+        let stored = self.load(known.map(|known| known.revision)).await?;
+        let changes = stored.map(KeyChanges::from).or_else(|| known.map(KeyChanges::none_since));
+        changes.ok_or_else(no_keys)
     }
 
     /// Writes and removes keys if the revision is still `expected`. `changed` and `removed` together have at most

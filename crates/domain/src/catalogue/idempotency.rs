@@ -1,6 +1,6 @@
 //! Idempotency keys: a request that is sent several times adds one animal.
 
-use std::{fmt, time::Duration};
+use std::{array, fmt, time::Duration};
 
 use sha2::{Digest, Sha256};
 
@@ -75,9 +75,7 @@ impl IdempotencyId {
     fn new(caller: &KeyDigest, key: &[u8]) -> Self {
         // A caller's digest has a fixed length, so no two pairs of caller and key have the same bytes.
         let hash = Sha256::new().chain_update(caller.0).chain_update(key).finalize();
-        let mut id = [0; 16];
-        id.copy_from_slice(&hash[..16]);
-        Self(id)
+        Self(array::from_fn(|index| hash[index]))
     }
 }
 

@@ -4,7 +4,7 @@
 use crate::{
     access::key::{ApiKey, KeyId},
     catalogue::{
-        idempotency::{IdempotencyDecision, IdempotencyRecord, IdempotencyRequest},
+        idempotency::{IdempotencyDecision, IdempotencyId, IdempotencyRecord, IdempotencyRequest},
         pet::Pet,
     },
     transfer::archive::ArchiveError,
@@ -44,9 +44,7 @@ impl Resolution {
         match request.decide(stored) {
             IdempotencyDecision::Create => Ok(Self::Write),
             IdempotencyDecision::Replay(_) => Ok(Self::Keep),
-            IdempotencyDecision::Reused => {
-                Err(ArchiveError::conflict(format_args!("idempotency record {}", request.id)))
-            }
+            IdempotencyDecision::Reused => Err(other_record(request.id)),
         }
     }
 
@@ -76,15 +74,16 @@ impl Resolution {
         stored: Option<&IdempotencyRecord>,
         record: &IdempotencyRecord,
     ) -> Result<Self, ArchiveError> {
-        match stored {
+        match stored.filter(|stored| stored.at >= record.at) {
             None => Ok(Self::Write),
             Some(stored) if stored == record => Ok(Self::Keep),
-            Some(stored) if stored.at < record.at => Ok(Self::Write),
-            Some(_) => {
-                Err(ArchiveError::conflict(format_args!("idempotency record {}", record.id)))
-            }
+            Some(_) => Err(other_record(record.id)),
         }
     }
+}
+
+fn other_record(id: IdempotencyId) -> ArchiveError {
+    ArchiveError::conflict(format_args!("idempotency record {id}"))
 }
 
 #[cfg(test)]
