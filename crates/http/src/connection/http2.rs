@@ -86,7 +86,7 @@ async fn serve_requests(
     activity: &Arc<Activity>,
 ) {
     while let Some(Ok((request, mut respond))) = connection.accept().await {
-        let Some(memory) = activity.bodies.try_begin(&activity.memory) else {
+        let Some(memory) = activity.memory.try_begin() else {
             // The client may send the request again (RFC 9113, section 8.7).
             respond.send_reset(h2::Reason::REFUSED_STREAM);
             continue;
