@@ -16,7 +16,7 @@ use std::{
 };
 
 use bytes::Bytes;
-use futures_util::StreamExt as _;
+use futures_util::{StreamExt as _, future::OptionFuture};
 use h2::{
     RecvStream, SendStream,
     server::{Builder, Connection, SendResponse},
@@ -129,11 +129,7 @@ async fn respond_to(
     drop((body, head));
 
     // Concurrent with the response, because an unread body occupies the window of the whole connection.
-    let rest = async {
-        if !ended {
-            discard(incoming).await;
-        }
-    };
+    let rest = OptionFuture::from((!ended).then(|| discard(incoming)));
     tokio::join!(send(response, respond, &state, in_flight, memory), rest);
 }
 
