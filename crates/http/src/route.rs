@@ -24,10 +24,7 @@ pub(crate) struct Route {
 /// [`is_under_base`].
 #[derive(Debug)]
 pub(crate) struct Operation {
-    pub(crate) method: Method,
-    /// `true` if the operation reads a body, which must be JSON by its media type. Other operations ignore a body
-    /// within the size limit.
-    pub(crate) takes_json: bool,
+    pub(crate) method: &'static Method,
     /// `true` if the operation accepts a query, which its handler reads or ignores. Otherwise any parameter is an error.
     pub(crate) takes_query: bool,
     /// `true` if responses carry `Deprecation`, `Sunset` and a successor link.
@@ -38,7 +35,8 @@ pub(crate) struct Operation {
 }
 
 impl Operation {
-    /// Returns whether the operation needs a key that may write.
+    /// Returns whether the operation needs a key that may write, and reads a body, which must be JSON by its media type.
+    /// Other operations ignore a body within the size limit.
     pub(crate) fn writes(&self) -> bool {
         self.method != Method::GET
     }
@@ -51,8 +49,7 @@ pub(crate) static ROUTES: [Route; 6] = [
         operations: &[
             read(|context| Box::pin(pets::list(context))),
             Operation {
-                method: Method::POST,
-                takes_json: true,
+                method: &Method::POST,
                 takes_query: false,
                 is_deprecated: false,
                 success: StatusCode::CREATED,
@@ -63,12 +60,9 @@ pub(crate) static ROUTES: [Route; 6] = [
     Route {
         template: "/v1/pets/{petId}",
         operations: &[Operation {
-            method: Method::GET,
-            takes_json: false,
             takes_query: false,
             is_deprecated: true,
-            success: StatusCode::OK,
-            handler: |context| Box::pin(pets::get(context)),
+            ..read(|context| Box::pin(pets::get(context)))
         }],
     },
     Route {
@@ -116,8 +110,7 @@ static PAGE: Route = Route {
 /// Returns a GET operation that accepts any query.
 const fn read(handler: Handler) -> Operation {
     Operation {
-        method: Method::GET,
-        takes_json: false,
+        method: &Method::GET,
         takes_query: true,
         is_deprecated: false,
         success: StatusCode::OK,
@@ -153,7 +146,7 @@ impl Route {
         let mut methods = Vec::new();
         for Operation { method, .. } in self.operations {
             methods.push(method.as_str());
-            if method == Method::GET {
+            if *method == Method::GET {
                 methods.push("HEAD");
             }
         }

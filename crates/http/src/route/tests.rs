@@ -12,8 +12,8 @@ fn the_methods_of_an_address_follow_from_its_row() {
     for route in ROUTES.iter().chain([&PAGE]) {
         let mut seen = Vec::new();
         for operation in route.operations {
-            assert!(!seen.contains(&&operation.method), "{}", route.template);
-            seen.push(&operation.method);
+            assert!(!seen.contains(&operation.method), "{}", route.template);
+            seen.push(operation.method);
         }
     }
 }
@@ -60,7 +60,7 @@ fn without_static_files_there_is_no_front_page() {
 #[test]
 fn head_is_get_and_other_methods_are_not() {
     let (pets, _) = find(&ROUTES, "/v1/pets", &[]).unwrap();
-    let of = |method| pets.operation(&method).map(|operation| &operation.method);
+    let of = |method| pets.operation(&method).map(|operation| operation.method);
     assert_eq!(of(Method::HEAD), Some(&Method::GET));
     assert_eq!(of(Method::POST), Some(&Method::POST));
     assert_eq!(of(Method::DELETE), None);
