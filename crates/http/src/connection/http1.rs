@@ -61,7 +61,7 @@ pub(super) async fn serve(stream: Stream, activity: Arc<Activity>, peer: Peer, s
     let mut stream = parts.io.into_inner();
     match ended {
         Ok(Ok(())) => {
-            if !parts.read_buf.is_empty() || stream.has_unread() || unread.into_inner() {
+            if !parts.read_buf.is_empty() || unread.into_inner() {
                 linger(&mut stream, b"").await;
             }
         }
