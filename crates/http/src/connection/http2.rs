@@ -23,7 +23,7 @@ use h2::{
 };
 use http_body_util::BodyExt as _;
 use hyper::{
-    HeaderMap, Request, StatusCode,
+    Request, StatusCode,
     body::{Body, Frame, SizeHint},
     header::{CONTENT_LENGTH, DATE, EXPECT, HeaderValue},
 };
@@ -107,7 +107,11 @@ async fn respond_to(
 ) {
     let (mut head, stream) = request.into_parts();
     let is_wanted = AtomicBool::new(false);
-    let mut incoming = Incoming::new(stream, &head.headers, &is_wanted);
+    let length =
+        head.headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse().ok());
+    let expected = head.headers.get(EXPECT).map(HeaderValue::as_bytes);
+    let waits = expected.is_some_and(|it| it.eq_ignore_ascii_case(b"100-continue"));
+    let mut incoming = Incoming { stream, length, waits, is_wanted: &is_wanted };
     let mut body = RequestBody::new(&mut incoming, &state.body_memory);
     let response = {
         let answer = pin!(answer(&state, peer, &mut head, &mut body));
@@ -178,9 +182,7 @@ async fn send(
             () = memory.stalled(limit * MAX_STREAMS) => return stream.send_reset(h2::Reason::CANCEL),
         }
         in_flight.activity.note_written(bytes);
-        if !body.is_empty() {
-            memory.note_progress();
-        }
+        memory.note_progress();
     }
 }
 
@@ -215,16 +217,6 @@ struct Incoming<'w> {
     waits: bool,
     /// Set when the body is polled while the client waits.
     is_wanted: &'w AtomicBool,
-}
-
-impl<'w> Incoming<'w> {
-    fn new(stream: RecvStream, headers: &HeaderMap, is_wanted: &'w AtomicBool) -> Self {
-        let length =
-            headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse().ok());
-        let expected = headers.get(EXPECT).map(HeaderValue::as_bytes);
-        let waits = expected.is_some_and(|it| it.eq_ignore_ascii_case(b"100-continue"));
-        Self { stream, length, waits, is_wanted }
-    }
 }
 
 impl Body for Incoming<'_> {
