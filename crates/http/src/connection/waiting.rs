@@ -26,13 +26,12 @@ pub(super) const SHORT_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Requests and waiting response bodies, with the bound of their memory.
 #[derive(Debug)]
-pub(crate) struct WaitingBodies {
-    max: usize,
-    inner: Mutex<Inner>,
-}
+pub(crate) struct WaitingBodies(Mutex<Inner>);
 
 #[derive(Debug, Default)]
 struct Inner {
+    /// The bound of the memory, in bytes.
+    max: usize,
     /// The memory in use, in bytes.
     bytes: usize,
     /// The number of connections that use memory.
@@ -84,6 +83,10 @@ impl Inner {
         progress
     }
 
+    fn is_short(&self) -> bool {
+        self.bytes > self.max / 2
+    }
+
     /// Returns whether a connection holds at least an equal share of the memory. Only greedy connections lose responses, so
     /// they do not disturb clients with few requests.
     fn is_greedy(&self, connection: &ConnectionMemory) -> bool {
@@ -94,8 +97,8 @@ impl Inner {
 
     /// Ends bodies of greedy connections until there is room for `bytes` bytes. The body without progress for longest
     /// ends first.
-    fn make_room(&mut self, bytes: usize, max: usize) {
-        while self.bytes + bytes > max {
+    fn make_room(&mut self, bytes: usize) {
+        while self.bytes + bytes > self.max {
             let mut all = self.bodies.iter();
             let victim = all.find(|(_, body)| self.is_greedy(&body.connection)).map(|(at, _)| *at);
             let Some(ended) = victim.and_then(|victim| self.bodies.remove(&victim)) else { return };
@@ -108,15 +111,11 @@ impl Inner {
 impl WaitingBodies {
     /// Creates a bound of `max` bytes.
     pub(crate) fn new(max: usize) -> Arc<Self> {
-        Arc::new(Self { max, inner: Mutex::default() })
-    }
-
-    fn is_short(&self, inner: &Inner) -> bool {
-        inner.bytes > self.max / 2
+        Arc::new(Self(Mutex::new(Inner { max, ..Inner::default() })))
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner> {
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -129,9 +128,9 @@ impl ConnectionMemory {
     /// Counts a request until the returned value is dropped. Returns `None` if there is no room and the connection is
     /// greedy.
     pub(super) fn try_begin(self: &Arc<Self>) -> Option<WaitingBody> {
-        let (mut inner, max) = (self.all.lock(), self.all.max);
-        inner.make_room(OVERHEAD, max);
-        if inner.bytes + OVERHEAD > max && inner.is_greedy(self) {
+        let mut inner = self.all.lock();
+        inner.make_room(OVERHEAD);
+        if inner.bytes + OVERHEAD > inner.max && inner.is_greedy(self) {
             return None;
         }
         inner.count(self, OVERHEAD);
@@ -162,7 +161,7 @@ impl WaitingBody {
     /// Counts `bytes` bytes more. Without room, bodies of greedy connections end.
     pub(super) fn count(&mut self, bytes: usize) {
         let mut inner = self.connection.all.lock();
-        inner.make_room(bytes, self.connection.all.max);
+        inner.make_room(bytes);
         inner.count(&self.connection, bytes);
         self.bytes += bytes;
     }
@@ -173,7 +172,7 @@ impl WaitingBody {
         let entry = Entry { bytes, connection, wake: Arc::clone(&wake) };
         let mut inner = self.connection.all.lock();
         let progress = inner.insert(entry);
-        inner.make_room(0, self.connection.all.max);
+        inner.make_room(0);
         self.waiting = Some((progress, Arc::clone(&wake)));
         wake
     }
@@ -192,7 +191,7 @@ impl WaitingBody {
     pub(super) fn deadline(&self, timeout: Duration) -> Instant {
         let Some((progress, _)) = &self.waiting else { return Instant::now() + timeout };
         let inner = self.connection.all.lock();
-        let is_short = self.connection.all.is_short(&inner);
+        let is_short = inner.is_short();
         let timeout = match inner.bodies.get(progress) {
             Some(_) if is_short && inner.is_greedy(&self.connection) => timeout.min(SHORT_TIMEOUT),
             Some(_) => timeout,
@@ -207,7 +206,7 @@ impl WaitingBody {
             Arc::clone(wake)
         } else {
             // A body outside the table cannot end early. Such bodies may take half of the memory.
-            if !self.connection.all.is_short(&self.connection.all.lock()) {
+            if !self.connection.all.lock().is_short() {
                 // Most often the task of the connection writes the body at once, and no timer is needed.
                 yield_once().await;
             }
