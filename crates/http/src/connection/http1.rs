@@ -9,11 +9,11 @@ use std::{
     },
 };
 
+use bytes::Bytes;
 use futures_util::StreamExt as _;
+use http_body_util::Full;
 use hyper::{
-    Request, StatusCode,
-    body::{Body as _, Incoming},
-    server::conn::http1::Builder,
+    Request, Response, StatusCode, body::Incoming, server::conn::http1::Builder,
     service::service_fn,
 };
 use hyper_util::rt::TokioIo;
@@ -28,7 +28,6 @@ use crate::{
     answer::{answer, late_head},
     observe::log::record,
     request::{Peer, auth::Credential, body::RequestBody},
-    response::Response,
     settings::Limits,
     state::State,
 };
@@ -93,15 +92,12 @@ async fn respond(
     activity: &Arc<Activity>,
     unread: &AtomicBool,
     request: Request<Incoming>,
-) -> Result<Response, Infallible> {
+) -> Result<Response<Full<Bytes>>, Infallible> {
     let mut in_flight = activity.begin_request();
     let (mut head, mut body) = request.into_parts();
     let mut body = RequestBody::new(&mut body, &state.body_memory);
     let response = answer(state, peer, &mut head, &mut body).await;
-    if !body.has_ended() {
-        unread.store(true, Ordering::Relaxed);
-    }
-    let length = response.body().size_hint().lower();
-    in_flight.length = usize::try_from(length).unwrap_or_default();
-    Ok(response)
+    unread.store(!body.has_ended(), Ordering::Relaxed);
+    in_flight.length = response.body().len();
+    Ok(response.map(Full::new))
 }

@@ -21,7 +21,6 @@ use h2::{
     RecvStream, SendStream,
     server::{Builder, Connection, SendResponse},
 };
-use http_body_util::BodyExt as _;
 use hyper::{
     Request, StatusCode,
     body::{Body, Frame, SizeHint},
@@ -146,10 +145,8 @@ async fn send(
     mut in_flight: InFlightRequest,
     mut memory: WaitingBody,
 ) {
-    let (mut head, body) = response.into_parts();
+    let (mut head, mut body) = response.into_parts();
     head.headers.insert(DATE, http_date(state.ports.clock.now()));
-    let Ok(body) = body.collect().await;
-    let mut body = body.to_bytes();
     let sent = respond.send_response(hyper::Response::from_parts(head, ()), body.is_empty());
     // An error means that the client has reset this stream.
     let Ok(mut stream) = sent else { return };

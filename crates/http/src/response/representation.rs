@@ -112,7 +112,7 @@ impl Representation {
         if gzip.is_some() {
             headers.insert(CONTENT_ENCODING, GZIP);
         }
-        let mut response = Response::new(gzip.unwrap_or_else(|| self.content.clone()).into());
+        let mut response = Response::new(gzip.unwrap_or_else(|| self.content.clone()));
         *response.headers_mut() = headers;
         response
     }
