@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use futures_util::{FutureExt as _, future::BoxFuture, stream::FuturesUnordered};
+use futures_util::{FutureExt as _, Stream, stream::FuturesUnordered};
 use tokio::{
     sync::Notify,
     time::{Instant, timeout_at},
@@ -168,12 +168,9 @@ impl Activity {
 
     /// Returns a stream of the reasons to end the connection, as they occur. `FuturesUnordered` polls only the futures
     /// that were woken, so bytes from the client do not poll the deadlines.
-    pub(super) fn reasons<'c>(
-        &'c self,
-        drain: &'c Drain,
-    ) -> FuturesUnordered<BoxFuture<'c, Reason>> {
+    pub(super) fn reasons<'c>(&'c self, drain: &'c Drain) -> impl Stream<Item = Reason> + Unpin {
         let last_call = drain.last_call().map(|()| Reason::LastCall);
-        [self.wait_until_inactive().boxed(), last_call.boxed()].into_iter().collect()
+        FuturesUnordered::from_iter([self.wait_until_inactive().boxed(), last_call.boxed()])
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner> {
