@@ -11,7 +11,7 @@ fn the_methods_of_an_address_follow_from_its_row() {
     assert_eq!(allowed("/livez"), "GET, HEAD");
     for route in ROUTES.iter().chain([&PAGE]) {
         let mut seen = Vec::new();
-        for operation in route.operations {
+        for operation in route.operations() {
             assert!(!seen.contains(&operation.method), "{}", route.template);
             seen.push(operation.method);
         }
@@ -69,7 +69,7 @@ fn head_is_get_and_other_methods_are_not() {
 #[test]
 fn every_method_except_get_requires_a_key_that_may_write() {
     for route in ROUTES.iter().chain([&PAGE]) {
-        for operation in route.operations {
+        for operation in route.operations() {
             let is_get = operation.method == Method::GET;
             assert_eq!(operation.writes(), !is_get, "{} {}", operation.method, route.template);
         }
