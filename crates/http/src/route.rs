@@ -77,10 +77,7 @@ pub(crate) static ROUTES: [Route; 6] = [
 /// Returns the path template, method and success status of each operation in [`ROUTES`].
 pub(crate) fn operations() -> impl Iterator<Item = (&'static str, &'static str, StatusCode)> {
     ROUTES.iter().flat_map(|route| {
-        let template = route.template;
-        route
-            .operations()
-            .map(move |Operation { method, success, .. }| (template, method.as_str(), *success))
+        route.operations().map(move |it| (route.template, it.method.as_str(), it.success))
     })
 }
 

@@ -134,7 +134,6 @@ impl ConnectionMemory {
             return None;
         }
         inner.count(self, OVERHEAD);
-        drop(inner);
         Some(WaitingBody { connection: Arc::clone(self), bytes: OVERHEAD, waiting: None })
     }
 
