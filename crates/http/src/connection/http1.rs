@@ -57,13 +57,8 @@ pub(super) async fn serve(stream: Stream, activity: Arc<Activity>, peer: Peer, s
     };
 
     let parts = connection.into_parts();
-    let mut stream = parts.io.into_inner();
-    match ended {
-        Ok(Ok(())) => {
-            if !parts.read_buf.is_empty() || unread.into_inner() {
-                linger(&mut stream, b"").await;
-            }
-        }
+    let last_words = match ended {
+        Ok(Ok(())) if !parts.read_buf.is_empty() || unread.load(Ordering::Relaxed) => String::new(),
         Ok(Err(error)) if error.is_parse() => {
             // hyper has sent the response by itself.
             let too_large = StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE;
@@ -71,7 +66,7 @@ pub(super) async fn serve(stream: Stream, activity: Arc<Activity>, peer: Peer, s
                 if error.is_parse_too_large() { too_large } else { StatusCode::BAD_REQUEST };
             let credential = Credential::default();
             record(state, peer, None, None, &credential, Instant::now(), Ok(status));
-            linger(&mut stream, b"").await;
+            String::new()
         }
         // A client that has sent a part of a head gets a response. An idle client expects none.
         Err(reason @ (Reason::LateHead | Reason::Idle))
@@ -79,10 +74,11 @@ pub(super) async fn serve(stream: Stream, activity: Arc<Activity>, peer: Peer, s
         {
             let Limits { header_timeout, idle_timeout, .. } = state.settings.limits;
             let limit = if reason == Reason::Idle { idle_timeout } else { header_timeout };
-            linger(&mut stream, late_head(state, peer, limit).as_bytes()).await;
+            late_head(state, peer, limit)
         }
-        Ok(Err(_)) | Err(_) => (),
-    }
+        Ok(_) | Err(_) => return,
+    };
+    linger(parts.io.into_inner(), last_words.as_bytes()).await;
 }
 
 /// Answers one request. Sets `unread` if the client may still be sending the body.
