@@ -5,7 +5,7 @@ use std::{panic::AssertUnwindSafe, pin::pin, time::Duration};
 
 use bytes::Bytes;
 use futures_util::FutureExt as _;
-use http_body_util::{BodyExt as _, Full};
+use http_body_util::Full;
 use hyper::{
     Method, Request, StatusCode, Version,
     body::Body,
@@ -41,16 +41,11 @@ const PUBLIC: HeaderValue = HeaderValue::from_static("no-cache");
 const CLOSE: HeaderValue = HeaderValue::from_static("close");
 
 /// Answers one request without a connection.
-pub(crate) async fn ask(
-    state: &State,
-    request: Request<impl Into<Bytes>>,
-) -> hyper::Response<Bytes> {
+pub(crate) async fn ask(state: &State, request: Request<impl Into<Bytes>>) -> Response {
     let (mut head, body) = request.into_parts();
     let mut body = Full::new(body.into());
     let mut body = RequestBody::new(&mut body, &state.body_memory);
-    let (head, body) = answer(state, Peer::Unix, &mut head, &mut body).await.into_parts();
-    let Ok(body) = body.collect().await;
-    hyper::Response::from_parts(head, body.to_bytes())
+    answer(state, Peer::Unix, &mut head, &mut body).await
 }
 
 /// Answers one request from `peer` within the request timeout.
@@ -108,28 +103,26 @@ where
 
 /// Adds the headers that depend only on the request, and removes the body from the response to HEAD.
 fn decorate(response: &mut Response, state: &State, head: &Parts, target: Target<'_>) {
-    let operation = target.and_then(|(route, _)| route.operation(&head.method));
-    // A response with 200 has these headers already.
-    let announces = operation.is_some_and(|operation| operation.is_deprecated)
-        && response.status() != StatusCode::OK;
+    let operation = || target.and_then(|(route, _)| route.operation(&head.method));
+    let (status, length) = (response.status(), response.body().len());
     let headers = response.headers_mut();
     if !is_under_base(head.uri.path()) {
         headers.insert(CACHE_CONTROL, PUBLIC);
     }
-    if announces {
+    // A response with 200 has these headers already.
+    if status != StatusCode::OK && operation().is_some_and(|operation| operation.is_deprecated) {
         headers.extend(state.deprecation.clone());
     }
     cors::add_headers(&state.settings.cors_origins, &head.headers, headers);
     let is_head = head.method == Method::HEAD;
-    let (status, length) = (response.status(), response.body().size_hint().exact());
     // hyper sets `Content-Length` only over HTTP/1, for a body that is not empty.
-    let lacks_length = is_head || head.version == Version::HTTP_2 || length == Some(0);
+    let lacks_length = is_head || head.version == Version::HTTP_2 || length == 0;
     let may_have_length = ![StatusCode::NO_CONTENT, StatusCode::NOT_MODIFIED].contains(&status);
-    if let (true, Some(length)) = (lacks_length && may_have_length, length) {
-        response.headers_mut().insert(CONTENT_LENGTH, HeaderValue::from(length));
+    if lacks_length && may_have_length {
+        headers.insert(CONTENT_LENGTH, HeaderValue::from(length));
     }
     if is_head {
-        *response.body_mut() = Full::default();
+        *response.body_mut() = Bytes::new();
     }
 }
 

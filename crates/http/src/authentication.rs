@@ -86,14 +86,15 @@ impl KeyRingAuthenticator {
     }
 
     fn check(&self, secret: &ApiKeySecret) -> KeyCheck {
-        self.ring.check(secret, self.refreshes.borrow().age())
+        let age = self.refreshes.borrow().read_at.map(|at| at.elapsed());
+        self.ring.check(secret, age)
     }
 
     /// Waits until the keys are fresh or a refresh has ended, for [`MAX_WAIT`] at most.
     async fn wait_until_fresh(&self) -> Result<(), StoreError> {
         let ended = self.refreshes.borrow().ended;
-        let is_fresh = |age: Duration| age <= KeyRing::MAX_AGE;
-        let fresh = self.wait_for(|now| now.age().is_some_and(is_fresh) || now.ended > ended);
+        let is_fresh = |at: Instant| at.elapsed() <= KeyRing::MAX_AGE;
+        let fresh = self.wait_for(|now| now.read_at.is_some_and(is_fresh) || now.ended > ended);
         let late = |_| Err(StoreError::unavailable("the API keys could not be read in time"));
         timeout(MAX_WAIT, fresh).await.unwrap_or_else(late)
     }
@@ -104,13 +105,6 @@ impl KeyRingAuthenticator {
         self.ask();
         let now = refreshes.wait_for(is_over).await.map_err(StoreError::unavailable)?;
         now.failure.clone().map_or(Ok(()), Err)
-    }
-}
-
-impl Refreshes {
-    /// Returns the time since the start of the last successful refresh.
-    fn age(&self) -> Option<Duration> {
-        self.read_at.map(|at| at.elapsed())
     }
 }
 

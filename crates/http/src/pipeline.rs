@@ -67,20 +67,18 @@ where
         deprecation::require_not_ended(state.settings.get_pet_sunset, &*state.ports.clock)?;
     }
     let may_only_read = |caller: &Caller| caller.rights == KeyRights::ReadOnly;
-    if operation.writes() && caller.is_some_and(may_only_read) {
+    let writes = operation.writes();
+    if writes && caller.is_some_and(may_only_read) {
         return Err(ApiError::forbidden());
     }
 
-    if operation.takes_json {
+    if writes {
         headers::require_json(&head.headers)?;
     }
     let limits = &state.settings.limits;
     body.require_fitting(limits.max_body)?;
-    let content = if operation.takes_json {
-        body.read(limits.max_body, limits.body_timeout).await?
-    } else {
-        Bytes::new()
-    };
+    let content =
+        if writes { body.read(limits.max_body, limits.body_timeout).await? } else { Bytes::new() };
     if !operation.takes_query {
         query::require_none(head.uri.query())?;
     }

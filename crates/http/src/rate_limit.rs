@@ -17,13 +17,12 @@ use xxhash_rust::xxh3::xxh3_64;
 /// The largest number of tracked keys, more than the 10,000 live API keys of a store. At the limit, the keys at rest
 /// are dropped. If few keys are at rest, all keys are dropped.
 const MAX_TRACKED: usize = 16_384;
-/// The burst after a rest: a key may send the requests of this duration at once.
-const BURST: Duration = Duration::from_secs(1);
+/// The usual burst after a rest: the requests or lines of this duration may come at once.
+pub(crate) const BURST: Duration = Duration::from_secs(1);
 
 /// The largest number of log lines per second of one kind, unless every request is logged. Otherwise a faulty client or
 /// a lost store could fill the disk.
 const MAX_LINES_PER_SECOND: NonZeroU32 = NonZeroU32::new(100).unwrap();
-const SECOND: Duration = Duration::from_secs(1);
 /// The burst of lines about one cause, at one line per second. With a burst, the log has the request ids of the first
 /// failures.
 const CAUSE_BURST: Duration = Duration::from_secs(10);
@@ -39,13 +38,10 @@ pub(crate) struct RateLimit<K> {
 }
 
 impl<K: Copy + Eq + Hash> RateLimit<K> {
-    /// Creates a limit of `per_second` requests per second. After a second of rest, all of them may come at once.
-    pub(crate) fn new(per_second: NonZeroU32) -> Self {
-        Self::with_burst(BURST / per_second.get(), BURST)
-    }
-
-    /// Creates a limit of one request per `interval`. After a rest of `burst`, the requests of that time may come at once.
-    pub(crate) fn with_burst(interval: Duration, burst: Duration) -> Self {
+    /// Creates a limit of `per_second` requests per second. After a rest of `burst`, the requests of that time may come at
+    /// once.
+    pub(crate) fn new(per_second: NonZeroU32, burst: Duration) -> Self {
+        let interval = Duration::from_secs(1) / per_second.get();
         Self { interval, tolerance: burst.saturating_sub(interval), next: Mutex::default() }
     }
 
@@ -82,8 +78,8 @@ pub(crate) struct LineBudget {
 impl LineBudget {
     /// Creates an unused budget.
     pub(crate) fn new() -> Self {
-        let all = RateLimit::new(MAX_LINES_PER_SECOND);
-        let causes = RateLimit::with_burst(SECOND, CAUSE_BURST);
+        let all = RateLimit::new(MAX_LINES_PER_SECOND, BURST);
+        let causes = RateLimit::new(NonZeroU32::MIN, CAUSE_BURST);
         Self { all, causes, unwritten: AtomicU64::new(0) }
     }
 
@@ -105,10 +101,10 @@ mod tests {
 
     use tokio::time::advance;
 
-    use super::{MAX_TRACKED, RateLimit};
+    use super::{BURST, MAX_TRACKED, RateLimit};
 
     fn limit(per_second: u32) -> RateLimit<u32> {
-        RateLimit::new(NonZeroU32::new(per_second).unwrap())
+        RateLimit::new(NonZeroU32::new(per_second).unwrap(), BURST)
     }
 
     /// Returns how many requests of key 1 may come at once.

@@ -10,7 +10,6 @@ pub(crate) mod representation;
 use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
-use http_body_util::Full;
 use httpdate::fmt_http_date;
 use hyper::{
     HeaderMap, StatusCode,
@@ -28,7 +27,7 @@ const TYPICAL_HEADERS: usize = 6;
 const PRIVATE: HeaderValue = HeaderValue::from_static("private, no-cache");
 
 /// A response of the service. The whole body is known before the response is sent.
-pub(crate) type Response = hyper::Response<Full<Bytes>>;
+pub(crate) type Response = hyper::Response<Bytes>;
 
 /// The media type of every body under `/v1`.
 pub(crate) const APPLICATION_JSON: HeaderValue = HeaderValue::from_static("application/json");
@@ -45,7 +44,7 @@ pub(crate) fn with_body(
     body: impl Into<Bytes>,
 ) -> Response {
     let mut response = empty(status);
-    *response.body_mut() = Full::new(body.into());
+    *response.body_mut() = body.into();
     response.headers_mut().insert(CONTENT_TYPE, media_type);
     response
 }
@@ -53,7 +52,7 @@ pub(crate) fn with_body(
 /// Returns a response without a body, for a request with a credential. [`answer`](crate::answer) replaces
 /// `Cache-Control` in other responses.
 pub(crate) fn empty(status: StatusCode) -> Response {
-    let mut response = Response::new(Full::default());
+    let mut response = Response::new(Bytes::new());
     *response.status_mut() = status;
     let headers = response.headers_mut();
     *headers = HeaderMap::with_capacity(TYPICAL_HEADERS);

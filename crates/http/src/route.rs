@@ -1,6 +1,6 @@
 //! The route table, as data.
 
-use std::future::ready;
+use std::{future::ready, iter};
 
 use hyper::{Method, StatusCode, header::HeaderValue};
 
@@ -15,7 +15,10 @@ use crate::{
 pub(crate) struct Route {
     /// At most one parameter, in the last segment: `{petId}`.
     pub(crate) template: &'static str,
-    pub(crate) operations: &'static [Operation],
+    /// The operation of GET, which every address has.
+    pub(crate) get: Operation,
+    /// The operations of other methods.
+    pub(crate) others: &'static [Operation],
 }
 
 /// One method of an address, with the checks that its requests need.
@@ -24,10 +27,7 @@ pub(crate) struct Route {
 /// [`is_under_base`].
 #[derive(Debug)]
 pub(crate) struct Operation {
-    pub(crate) method: Method,
-    /// `true` if the operation reads a body, which must be JSON by its media type. Other operations ignore a body
-    /// within the size limit.
-    pub(crate) takes_json: bool,
+    pub(crate) method: &'static Method,
     /// `true` if the operation accepts a query, which its handler reads or ignores. Otherwise any parameter is an error.
     pub(crate) takes_query: bool,
     /// `true` if responses carry `Deprecation`, `Sunset` and a successor link.
@@ -38,7 +38,8 @@ pub(crate) struct Operation {
 }
 
 impl Operation {
-    /// Returns whether the operation needs a key that may write.
+    /// Returns whether the operation needs a key that may write, and reads a body, which must be JSON by its media type.
+    /// Other operations ignore a body within the size limit.
     pub(crate) fn writes(&self) -> bool {
         self.method != Method::GET
     }
@@ -47,82 +48,59 @@ impl Operation {
 /// Every address of the service besides the static files.
 pub(crate) static ROUTES: [Route; 6] = [
     Route {
-        template: "/v1/pets",
-        operations: &[
-            read(|context| Box::pin(pets::list(context))),
-            Operation {
-                method: Method::POST,
-                takes_json: true,
-                takes_query: false,
-                is_deprecated: false,
-                success: StatusCode::CREATED,
-                handler: |context| Box::pin(pets::create(context)),
-            },
-        ],
+        others: &[Operation {
+            method: &Method::POST,
+            takes_query: false,
+            is_deprecated: false,
+            success: StatusCode::CREATED,
+            handler: |context| Box::pin(pets::create(context)),
+        }],
+        ..read("/v1/pets", |context| Box::pin(pets::list(context)))
     },
     Route {
         template: "/v1/pets/{petId}",
-        operations: &[Operation {
-            method: Method::GET,
-            takes_json: false,
+        get: Operation {
+            method: &Method::GET,
             takes_query: false,
             is_deprecated: true,
             success: StatusCode::OK,
             handler: |context| Box::pin(pets::get(context)),
-        }],
+        },
+        others: &[],
     },
-    Route {
-        template: "/v1/store/orders",
-        operations: &[read(|_| Box::pin(ready(handlers::orders())))],
-    },
-    Route {
-        template: "/openapi.json",
-        operations: &[read(|context| Box::pin(ready(Ok(public::openapi(&context)))))],
-    },
+    read("/v1/store/orders", |_| Box::pin(ready(handlers::orders()))),
+    read("/openapi.json", |context| Box::pin(ready(Ok(public::openapi(&context))))),
     LIVEZ,
     READYZ,
 ];
 
 /// Returns the path template, method and success status of each operation in [`ROUTES`].
 pub(crate) fn operations() -> impl Iterator<Item = (&'static str, &'static str, StatusCode)> {
-    ROUTES.iter().flat_map(|Route { template, operations }| {
-        operations.iter().map(|operation| (*template, operation.method.as_str(), operation.success))
+    ROUTES.iter().flat_map(|route| {
+        route.operations().map(move |it| (route.template, it.method.as_str(), it.success))
     })
 }
 
 /// Every address of the metrics listener.
-pub(crate) static METRICS_ROUTES: [Route; 3] = [
-    Route {
-        template: "/metrics",
-        operations: &[read(|context| Box::pin(metrics::metrics(context.state)))],
-    },
-    LIVEZ,
-    READYZ,
-];
+pub(crate) static METRICS_ROUTES: [Route; 3] =
+    [read("/metrics", |context| Box::pin(metrics::metrics(context.state))), LIVEZ, READYZ];
 
-const LIVEZ: Route =
-    Route { template: "/livez", operations: &[read(|_| Box::pin(ready(Ok(public::livez()))))] };
-const READYZ: Route = Route {
-    template: "/readyz",
-    operations: &[read(|context| Box::pin(public::readyz(context.state)))],
-};
+const LIVEZ: Route = read("/livez", |_| Box::pin(ready(Ok(public::livez()))));
+const READYZ: Route = read("/readyz", |context| Box::pin(public::readyz(context.state)));
 
 /// The address of every static file, of the front page, and of redirects to a file. The parameter is the path.
-static PAGE: Route = Route {
-    template: "{page}",
-    operations: &[read(|context| Box::pin(ready(public::page(&context))))],
-};
+static PAGE: Route = read("{page}", |context| Box::pin(ready(public::page(&context))));
 
-/// Returns a GET operation that accepts any query.
-const fn read(handler: Handler) -> Operation {
-    Operation {
-        method: Method::GET,
-        takes_json: false,
+/// Returns an address whose only operation is GET and accepts any query.
+const fn read(template: &'static str, handler: Handler) -> Route {
+    let get = Operation {
+        method: &Method::GET,
         takes_query: true,
         is_deprecated: false,
         success: StatusCode::OK,
         handler,
-    }
+    };
+    Route { template, get, others: &[] }
 }
 
 /// The route of a request and the value of its parameter; `None` if the address has no route.
@@ -143,23 +121,21 @@ pub(crate) fn find<'p>(
 
 impl Route {
     /// Returns the operation of `method`. HEAD has the operation of GET.
-    pub(crate) fn operation(&self, method: &Method) -> Option<&'static Operation> {
+    pub(crate) fn operation(&'static self, method: &Method) -> Option<&'static Operation> {
         let wanted = if method == Method::HEAD { &Method::GET } else { method };
-        self.operations.iter().find(|operation| operation.method == wanted)
+        self.operations().find(|operation| operation.method == wanted)
+    }
+
+    /// Returns the operations of this address. GET is the first.
+    pub(crate) fn operations(&'static self) -> impl Iterator<Item = &'static Operation> {
+        iter::once(&self.get).chain(self.others)
     }
 
     /// Returns the value of `Allow`: the methods of this address.
     pub(crate) fn allow(&self) -> HeaderValue {
-        let mut methods = Vec::new();
-        for Operation { method, .. } in self.operations {
-            methods.push(method.as_str());
-            if method == Method::GET {
-                methods.push("HEAD");
-            }
-        }
-        if is_under_base(self.template) {
-            methods.push("OPTIONS");
-        }
+        let others = self.others.iter().map(|operation| operation.method.as_str());
+        let options = is_under_base(self.template).then_some("OPTIONS");
+        let methods: Vec<_> = ["GET", "HEAD"].into_iter().chain(others).chain(options).collect();
         HeaderValue::try_from(methods.join(", ")).unwrap_or(HeaderValue::from_static(""))
     }
 

@@ -10,7 +10,7 @@ use crate::{
     connection::{ending::Drain, waiting::WaitingBodies},
     handlers::readiness::Readiness,
     observe::{ids::RequestIds, metrics::Metrics, samples::SampleSource},
-    rate_limit::{LineBudget, RateLimit},
+    rate_limit::{BURST, LineBudget, RateLimit},
     request::address::public_base,
     response::{
         cache::PageCache,
@@ -113,7 +113,7 @@ impl State {
             body_memory: Semaphore::new(max_bytes),
             waiting_bodies: WaitingBodies::new(settings.limits.max_buffered_answers),
             refusal_permits: Semaphore::new(max_refusals),
-            key_rate: settings.limits.rate_limit.map(RateLimit::new),
+            key_rate: settings.limits.rate_limit.map(|rate| RateLimit::new(rate, BURST)),
             refusal_lines: LineBudget::new(),
             failure_lines: LineBudget::new(),
             handshake_lines: LineBudget::new(),

@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use futures_util::{FutureExt as _, future::BoxFuture, stream::FuturesUnordered};
+use futures_util::{FutureExt as _, Stream, stream::FuturesUnordered};
 use tokio::{
     sync::Notify,
     time::{Instant, timeout_at},
@@ -34,13 +34,12 @@ const MIN_PIECE: usize = 511;
 #[derive(Debug)]
 pub(super) struct Activity {
     inner: Mutex<Inner>,
-    pub(super) bodies: Arc<WaitingBodies>,
-    pub(super) memory: ConnectionMemory,
+    pub(super) memory: Arc<ConnectionMemory>,
     /// Notified when a deadline has moved to an earlier time.
     wake: Arc<Notify>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Inner {
     limits: Limits,
     /// The number of requests in flight. Over HTTP/2, a request is in flight until its response is sent.
@@ -77,14 +76,10 @@ impl Activity {
     pub(super) fn new(accepted: Instant, limits: Limits, bodies: Arc<WaitingBodies>) -> Arc<Self> {
         let inner = Mutex::new(Inner {
             limits,
-            requests: 0,
-            answers: 0,
-            last_answer: 0,
-            blocked: None,
             read_deadline: Some((accepted + limits.header_timeout, Reason::LateHead)),
-            write_deadline: None,
+            ..Inner::default()
         });
-        Arc::new(Self { inner, bodies, memory: Arc::default(), wake: Arc::default() })
+        Arc::new(Self { inner, memory: ConnectionMemory::new(bodies), wake: Arc::default() })
     }
 
     /// Begins a request, which is in flight until the returned value is dropped.
@@ -131,7 +126,7 @@ impl Activity {
     fn count_blocked(&self, inner: &mut Inner) {
         inner.blocked = None;
         let length = inner.last_answer + MAX_HEAD as usize;
-        inner.blocked = Some(self.bodies.add(&self.memory, length, Arc::clone(&self.wake)));
+        inner.blocked = Some(self.memory.add(length, Arc::clone(&self.wake)));
     }
 
     /// Extends the write deadline by `bytes / MIN_RATE` seconds, at most to now + `write_timeout`. A client is late
@@ -173,12 +168,9 @@ impl Activity {
 
     /// Returns a stream of the reasons to end the connection, as they occur. `FuturesUnordered` polls only the futures
     /// that were woken, so bytes from the client do not poll the deadlines.
-    pub(super) fn reasons<'c>(
-        &'c self,
-        drain: &'c Drain,
-    ) -> FuturesUnordered<BoxFuture<'c, Reason>> {
+    pub(super) fn reasons<'c>(&'c self, drain: &'c Drain) -> impl Stream<Item = Reason> + Unpin {
         let last_call = drain.last_call().map(|()| Reason::LastCall);
-        [self.wait_until_inactive().boxed(), last_call.boxed()].into_iter().collect()
+        FuturesUnordered::from_iter([self.wait_until_inactive().boxed(), last_call.boxed()])
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner> {

@@ -57,10 +57,7 @@ impl Drain {
 }
 
 /// Writes `last_words`, shuts down the write side, and reads until the client closes the connection or a limit is reached.
-pub(super) async fn linger<S>(stream: &mut S, last_words: &[u8])
-where
-    S: AsyncRead + AsyncWrite + Unpin,
-{
+pub(super) async fn linger(mut stream: impl AsyncRead + AsyncWrite + Unpin, last_words: &[u8]) {
     // On the heap, so that the future of an idle connection stays small.
     let mut space = vec![0; 4096];
     let end = async {

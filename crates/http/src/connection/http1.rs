@@ -9,11 +9,11 @@ use std::{
     },
 };
 
+use bytes::Bytes;
 use futures_util::StreamExt as _;
+use http_body_util::Full;
 use hyper::{
-    Request, StatusCode,
-    body::{Body as _, Incoming},
-    server::conn::http1::Builder,
+    Request, Response, StatusCode, body::Incoming, server::conn::http1::Builder,
     service::service_fn,
 };
 use hyper_util::rt::TokioIo;
@@ -28,7 +28,6 @@ use crate::{
     answer::{answer, late_head},
     observe::log::record,
     request::{Peer, auth::Credential, body::RequestBody},
-    response::Response,
     settings::Limits,
     state::State,
 };
@@ -58,13 +57,8 @@ pub(super) async fn serve(stream: Stream, activity: Arc<Activity>, peer: Peer, s
     };
 
     let parts = connection.into_parts();
-    let mut stream = parts.io.into_inner();
-    match ended {
-        Ok(Ok(())) => {
-            if !parts.read_buf.is_empty() || stream.has_unread() || unread.into_inner() {
-                linger(&mut stream, b"").await;
-            }
-        }
+    let last_words = match ended {
+        Ok(Ok(())) if !parts.read_buf.is_empty() || unread.load(Ordering::Relaxed) => String::new(),
         Ok(Err(error)) if error.is_parse() => {
             // hyper has sent the response by itself.
             let too_large = StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE;
@@ -72,7 +66,7 @@ pub(super) async fn serve(stream: Stream, activity: Arc<Activity>, peer: Peer, s
                 if error.is_parse_too_large() { too_large } else { StatusCode::BAD_REQUEST };
             let credential = Credential::default();
             record(state, peer, None, None, &credential, Instant::now(), Ok(status));
-            linger(&mut stream, b"").await;
+            String::new()
         }
         // A client that has sent a part of a head gets a response. An idle client expects none.
         Err(reason @ (Reason::LateHead | Reason::Idle))
@@ -80,10 +74,11 @@ pub(super) async fn serve(stream: Stream, activity: Arc<Activity>, peer: Peer, s
         {
             let Limits { header_timeout, idle_timeout, .. } = state.settings.limits;
             let limit = if reason == Reason::Idle { idle_timeout } else { header_timeout };
-            linger(&mut stream, late_head(state, peer, limit).as_bytes()).await;
+            late_head(state, peer, limit)
         }
-        Ok(Err(_)) | Err(_) => (),
-    }
+        Ok(_) | Err(_) => return,
+    };
+    linger(parts.io.into_inner(), last_words.as_bytes()).await;
 }
 
 /// Answers one request. Sets `unread` if the client may still be sending the body.
@@ -93,15 +88,12 @@ async fn respond(
     activity: &Arc<Activity>,
     unread: &AtomicBool,
     request: Request<Incoming>,
-) -> Result<Response, Infallible> {
+) -> Result<Response<Full<Bytes>>, Infallible> {
     let mut in_flight = activity.begin_request();
     let (mut head, mut body) = request.into_parts();
     let mut body = RequestBody::new(&mut body, &state.body_memory);
     let response = answer(state, peer, &mut head, &mut body).await;
-    if !body.has_ended() {
-        unread.store(true, Ordering::Relaxed);
-    }
-    let length = response.body().size_hint().lower();
-    in_flight.length = usize::try_from(length).unwrap_or_default();
-    Ok(response)
+    unread.store(!body.has_ended(), Ordering::Relaxed);
+    in_flight.length = response.body().len();
+    Ok(response.map(Full::new))
 }

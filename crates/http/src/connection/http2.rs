@@ -16,14 +16,13 @@ use std::{
 };
 
 use bytes::Bytes;
-use futures_util::StreamExt as _;
+use futures_util::{StreamExt as _, future::OptionFuture};
 use h2::{
     RecvStream, SendStream,
     server::{Builder, Connection, SendResponse},
 };
-use http_body_util::BodyExt as _;
 use hyper::{
-    HeaderMap, Request, StatusCode,
+    Request, StatusCode,
     body::{Body, Frame, SizeHint},
     header::{CONTENT_LENGTH, DATE, EXPECT, HeaderValue},
 };
@@ -86,7 +85,7 @@ async fn serve_requests(
     activity: &Arc<Activity>,
 ) {
     while let Some(Ok((request, mut respond))) = connection.accept().await {
-        let Some(memory) = activity.bodies.try_begin(&activity.memory) else {
+        let Some(memory) = activity.memory.try_begin() else {
             // The client may send the request again (RFC 9113, section 8.7).
             respond.send_reset(h2::Reason::REFUSED_STREAM);
             continue;
@@ -107,7 +106,11 @@ async fn respond_to(
 ) {
     let (mut head, stream) = request.into_parts();
     let is_wanted = AtomicBool::new(false);
-    let mut incoming = Incoming::new(stream, &head.headers, &is_wanted);
+    let length =
+        head.headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse().ok());
+    let expected = head.headers.get(EXPECT).map(HeaderValue::as_bytes);
+    let waits = expected.is_some_and(|it| it.eq_ignore_ascii_case(b"100-continue"));
+    let mut incoming = Incoming { stream, length, waits, is_wanted: &is_wanted };
     let mut body = RequestBody::new(&mut incoming, &state.body_memory);
     let response = {
         let answer = pin!(answer(&state, peer, &mut head, &mut body));
@@ -129,11 +132,7 @@ async fn respond_to(
     drop((body, head));
 
     // Concurrent with the response, because an unread body occupies the window of the whole connection.
-    let rest = async {
-        if !ended {
-            discard(incoming).await;
-        }
-    };
+    let rest = OptionFuture::from((!ended).then(|| discard(incoming)));
     tokio::join!(send(response, respond, &state, in_flight, memory), rest);
 }
 
@@ -146,10 +145,8 @@ async fn send(
     mut in_flight: InFlightRequest,
     mut memory: WaitingBody,
 ) {
-    let (mut head, body) = response.into_parts();
+    let (mut head, mut body) = response.into_parts();
     head.headers.insert(DATE, http_date(state.ports.clock.now()));
-    let Ok(body) = body.collect().await;
-    let mut body = body.to_bytes();
     let sent = respond.send_response(hyper::Response::from_parts(head, ()), body.is_empty());
     // An error means that the client has reset this stream.
     let Ok(mut stream) = sent else { return };
@@ -182,9 +179,7 @@ async fn send(
             () = memory.stalled(limit * MAX_STREAMS) => return stream.send_reset(h2::Reason::CANCEL),
         }
         in_flight.activity.note_written(bytes);
-        if !body.is_empty() {
-            memory.note_progress();
-        }
+        memory.note_progress();
     }
 }
 
@@ -219,16 +214,6 @@ struct Incoming<'w> {
     waits: bool,
     /// Set when the body is polled while the client waits.
     is_wanted: &'w AtomicBool,
-}
-
-impl<'w> Incoming<'w> {
-    fn new(stream: RecvStream, headers: &HeaderMap, is_wanted: &'w AtomicBool) -> Self {
-        let length =
-            headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse().ok());
-        let expected = headers.get(EXPECT).map(HeaderValue::as_bytes);
-        let waits = expected.is_some_and(|it| it.eq_ignore_ascii_case(b"100-continue"));
-        Self { stream, length, waits, is_wanted }
-    }
 }
 
 impl Body for Incoming<'_> {

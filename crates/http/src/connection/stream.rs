@@ -9,7 +9,7 @@ use std::{
     task::{Context, Poll, ready},
 };
 
-use bytes::{Buf as _, Bytes};
+use bytes::Bytes;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, Chain, ReadBuf};
 
 use super::activity::Activity;
@@ -37,11 +37,6 @@ impl Stream {
         activity: Option<Arc<Activity>>,
     ) -> Self {
         Self { io: AsyncReadExt::chain(Cursor::new(first_bytes), io), activity, is_blocked: false }
-    }
-
-    /// Returns whether some of the first bytes are still to be read.
-    pub(super) fn has_unread(&self) -> bool {
-        self.io.get_ref().0.has_remaining()
     }
 
     fn note_write(&mut self, written: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {

@@ -26,13 +26,12 @@ pub(super) const SHORT_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Requests and waiting response bodies, with the bound of their memory.
 #[derive(Debug)]
-pub(crate) struct WaitingBodies {
-    max: usize,
-    inner: Mutex<Inner>,
-}
+pub(crate) struct WaitingBodies(Mutex<Inner>);
 
 #[derive(Debug, Default)]
 struct Inner {
+    /// The bound of the memory, in bytes.
+    max: usize,
     /// The memory in use, in bytes.
     bytes: usize,
     /// The number of connections that use memory.
@@ -43,8 +42,13 @@ struct Inner {
     bodies: BTreeMap<Progress, Entry>,
 }
 
-/// The memory of one connection, in bytes. The number changes only under the lock of [`Inner`].
-pub(super) type ConnectionMemory = Arc<AtomicUsize>;
+/// The memory of one connection.
+#[derive(Debug)]
+pub(super) struct ConnectionMemory {
+    all: Arc<WaitingBodies>,
+    /// The memory in use, in bytes. The number changes only under the lock of [`Inner`].
+    bytes: AtomicUsize,
+}
 
 /// The time at which a client took a part of a body, made unique by a number.
 type Progress = (Instant, u64);
@@ -53,21 +57,21 @@ type Progress = (Instant, u64);
 struct Entry {
     /// The memory of the body and of its request, in bytes.
     bytes: usize,
-    connection: ConnectionMemory,
+    connection: Arc<ConnectionMemory>,
     /// Wakes the task that sends the body.
     wake: Arc<Notify>,
 }
 
 impl Inner {
-    fn count(&mut self, connection: &AtomicUsize, bytes: usize) {
+    fn count(&mut self, connection: &ConnectionMemory, bytes: usize) {
         self.bytes += bytes;
-        let before = connection.fetch_add(bytes, Ordering::Relaxed);
+        let before = connection.bytes.fetch_add(bytes, Ordering::Relaxed);
         self.connections += usize::from(before == 0);
     }
 
-    fn discount(&mut self, connection: &AtomicUsize, bytes: usize) {
+    fn discount(&mut self, connection: &ConnectionMemory, bytes: usize) {
         self.bytes -= bytes;
-        let before = connection.fetch_sub(bytes, Ordering::Relaxed);
+        let before = connection.bytes.fetch_sub(bytes, Ordering::Relaxed);
         self.connections -= usize::from(before == bytes);
     }
 
@@ -79,18 +83,22 @@ impl Inner {
         progress
     }
 
+    fn is_short(&self) -> bool {
+        self.bytes > self.max / 2
+    }
+
     /// Returns whether a connection holds at least an equal share of the memory. Only greedy connections lose responses, so
     /// they do not disturb clients with few requests.
-    fn is_greedy(&self, connection: &AtomicUsize) -> bool {
+    fn is_greedy(&self, connection: &ConnectionMemory) -> bool {
         let share = self.bytes / self.connections.max(1);
-        let bytes = connection.load(Ordering::Relaxed);
+        let bytes = connection.bytes.load(Ordering::Relaxed);
         bytes > 0 && bytes >= share
     }
 
     /// Ends bodies of greedy connections until there is room for `bytes` bytes. The body without progress for longest
     /// ends first.
-    fn make_room(&mut self, bytes: usize, max: usize) {
-        while self.bytes + bytes > max {
+    fn make_room(&mut self, bytes: usize) {
+        while self.bytes + bytes > self.max {
             let mut all = self.bodies.iter();
             let victim = all.find(|(_, body)| self.is_greedy(&body.connection)).map(|(at, _)| *at);
             let Some(ended) = victim.and_then(|victim| self.bodies.remove(&victim)) else { return };
@@ -103,61 +111,46 @@ impl Inner {
 impl WaitingBodies {
     /// Creates a bound of `max` bytes.
     pub(crate) fn new(max: usize) -> Arc<Self> {
-        Arc::new(Self { max, inner: Mutex::default() })
+        Arc::new(Self(Mutex::new(Inner { max, ..Inner::default() })))
     }
 
-    /// Counts a request of `connection` until the returned value is dropped. Returns `None` if there is no room and the
-    /// connection is greedy.
-    pub(super) fn try_begin(
-        self: &Arc<Self>,
-        connection: &ConnectionMemory,
-    ) -> Option<WaitingBody> {
-        let mut inner = self.lock();
-        inner.make_room(OVERHEAD, self.max);
-        if inner.bytes + OVERHEAD > self.max && inner.is_greedy(connection) {
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl ConnectionMemory {
+    /// Creates the memory of a connection, within the bound of `all`.
+    pub(super) fn new(all: Arc<WaitingBodies>) -> Arc<Self> {
+        Arc::new(Self { all, bytes: AtomicUsize::new(0) })
+    }
+
+    /// Counts a request until the returned value is dropped. Returns `None` if there is no room and the connection is
+    /// greedy.
+    pub(super) fn try_begin(self: &Arc<Self>) -> Option<WaitingBody> {
+        let mut inner = self.all.lock();
+        inner.make_room(OVERHEAD);
+        if inner.bytes + OVERHEAD > inner.max && inner.is_greedy(self) {
             return None;
         }
-        inner.count(connection, OVERHEAD);
-        drop(inner);
-        let (all, connection) = (Arc::clone(self), Arc::clone(connection));
-        Some(WaitingBody { all, connection, bytes: OVERHEAD, waiting: None })
+        inner.count(self, OVERHEAD);
+        Some(WaitingBody { connection: Arc::clone(self), bytes: OVERHEAD, waiting: None })
     }
 
     /// Counts a body of `length` bytes that waits, and its request, until the returned value is dropped. `wake` is
     /// notified if the body ends early.
-    pub(super) fn add(
-        self: &Arc<Self>,
-        connection: &ConnectionMemory,
-        length: usize,
-        wake: Arc<Notify>,
-    ) -> WaitingBody {
-        let (all, connection) = (Arc::clone(self), Arc::clone(connection));
-        let mut body = WaitingBody { all, connection, bytes: 0, waiting: None };
+    pub(super) fn add(self: &Arc<Self>, length: usize, wake: Arc<Notify>) -> WaitingBody {
+        let mut body = WaitingBody { connection: Arc::clone(self), bytes: 0, waiting: None };
         body.count(OVERHEAD + length);
         body.wait(wake);
         body
-    }
-
-    /// Returns the memory in use, in bytes.
-    #[cfg(test)]
-    pub(super) fn bytes(&self) -> usize {
-        self.lock().bytes
-    }
-
-    fn is_short(&self, inner: &Inner) -> bool {
-        inner.bytes > self.max / 2
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Inner> {
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// The memory of one request, and of its response body as soon as the body exists.
 #[derive(Debug)]
 pub(super) struct WaitingBody {
-    all: Arc<WaitingBodies>,
-    connection: ConnectionMemory,
+    connection: Arc<ConnectionMemory>,
     bytes: usize,
     /// The key of the body in the table of waiting bodies, and the notification that wakes its task.
     waiting: Option<(Progress, Arc<Notify>)>,
@@ -166,8 +159,8 @@ pub(super) struct WaitingBody {
 impl WaitingBody {
     /// Counts `bytes` bytes more. Without room, bodies of greedy connections end.
     pub(super) fn count(&mut self, bytes: usize) {
-        let mut inner = self.all.lock();
-        inner.make_room(bytes, self.all.max);
+        let mut inner = self.connection.all.lock();
+        inner.make_room(bytes);
         inner.count(&self.connection, bytes);
         self.bytes += bytes;
     }
@@ -176,9 +169,9 @@ impl WaitingBody {
     fn wait(&mut self, wake: Arc<Notify>) -> Arc<Notify> {
         let (bytes, connection) = (self.bytes, Arc::clone(&self.connection));
         let entry = Entry { bytes, connection, wake: Arc::clone(&wake) };
-        let mut inner = self.all.lock();
+        let mut inner = self.connection.all.lock();
         let progress = inner.insert(entry);
-        inner.make_room(0, self.all.max);
+        inner.make_room(0);
         self.waiting = Some((progress, Arc::clone(&wake)));
         wake
     }
@@ -186,7 +179,7 @@ impl WaitingBody {
     /// Notes that the client has received a part of the body.
     pub(super) fn note_progress(&mut self) {
         let Some((progress, _)) = &mut self.waiting else { return };
-        let mut inner = self.all.lock();
+        let mut inner = self.connection.all.lock();
         if let Some(body) = inner.bodies.remove(progress) {
             *progress = inner.insert(body);
         }
@@ -196,8 +189,8 @@ impl WaitingBody {
     /// second if memory is short and the connection is greedy. The time is in the past if the body has lost its memory.
     pub(super) fn deadline(&self, timeout: Duration) -> Instant {
         let Some((progress, _)) = &self.waiting else { return Instant::now() + timeout };
-        let inner = self.all.lock();
-        let is_short = self.all.is_short(&inner);
+        let inner = self.connection.all.lock();
+        let is_short = inner.is_short();
         let timeout = match inner.bodies.get(progress) {
             Some(_) if is_short && inner.is_greedy(&self.connection) => timeout.min(SHORT_TIMEOUT),
             Some(_) => timeout,
@@ -212,7 +205,7 @@ impl WaitingBody {
             Arc::clone(wake)
         } else {
             // A body outside the table cannot end early. Such bodies may take half of the memory.
-            if !self.all.is_short(&self.all.lock()) {
+            if !self.connection.all.lock().is_short() {
                 // Most often the task of the connection writes the body at once, and no timer is needed.
                 yield_once().await;
             }
@@ -230,12 +223,10 @@ impl WaitingBody {
 
 impl Drop for WaitingBody {
     fn drop(&mut self) {
-        let mut inner = self.all.lock();
-        let is_counted = match &self.waiting {
-            None => true,
-            Some((progress, _)) => inner.bodies.remove(progress).is_some(),
-        };
-        if is_counted {
+        let mut inner = self.connection.all.lock();
+        let was_waiting = |(at, _): &(Progress, _)| inner.bodies.remove(at).is_some();
+        // A body that has ended early is no longer counted.
+        if self.waiting.as_ref().is_none_or(was_waiting) {
             inner.discount(&self.connection, self.bytes);
         }
     }
@@ -250,11 +241,18 @@ mod tests {
 
     use super::*;
 
+    impl WaitingBodies {
+        /// Returns the memory in use, in bytes.
+        pub(in super::super) fn bytes(&self) -> usize {
+            self.lock().bytes
+        }
+    }
+
     #[tokio::test]
     async fn a_body_may_end_early_at_once_only_if_memory_is_short() {
         for (max, waits_at_once) in [(2 * OVERHEAD, false), (2 * OVERHEAD - 1, true)] {
             let all = WaitingBodies::new(max);
-            let mut body = all.try_begin(&ConnectionMemory::default()).unwrap();
+            let mut body = ConnectionMemory::new(all).try_begin().unwrap();
             let mut context = Context::from_waker(Waker::noop());
             assert!(pin!(body.stalled(Duration::MAX / 4)).poll(&mut context).is_pending());
             assert_eq!(body.waiting.is_some(), waits_at_once, "{max}");

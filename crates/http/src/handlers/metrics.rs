@@ -54,12 +54,12 @@ impl Monitor {
             timeout(READ_TIMEOUT, ports.authenticator.live_keys()),
         );
         let ready = ready.is_ok_and(|ready| ready.is_ok()).into();
-        let pages = page_cache.len() as u64;
+        let (pages, bytes) = page_cache.size();
         let mut samples = (self.samples)();
         let gauges = [
             ("petstore_ready", "1 if /readyz is 200.", ready),
             ("petstore_page_cache_pages", "Pages and animals in the cache.", pages),
-            ("petstore_page_cache_bytes", "Memory of these pages and animals.", page_cache.bytes()),
+            ("petstore_page_cache_bytes", "Memory of these pages and animals.", bytes),
         ];
         samples.extend(gauges.map(|(name, help, value)| Sample::gauge(name, help, value)));
         if let Ok(Ok(count)) = live {

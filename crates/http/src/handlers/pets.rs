@@ -74,7 +74,7 @@ pub(crate) async fn create(context: RequestContext<'_>) -> Result<Response, ApiE
         headers.insert(IDEMPOTENCY_REPLAYED, HeaderValue::from_static("true"));
     }
     // After the end of getPet, the address could not be fetched.
-    if !deprecation::has_ended(state.settings.get_pet_sunset, &*state.ports.clock) {
+    if deprecation::require_not_ended(state.settings.get_pet_sunset, &*state.ports.clock).is_ok() {
         let mut digits = itoa::Buffer::new();
         let location = [&state.public_base, "/pets/", digits.format(pet.id.0)].concat();
         headers.insert(LOCATION, HeaderValue::try_from(location).map_err(ApiError::internal)?);

@@ -19,16 +19,9 @@ const MAX_AGE: Duration = Duration::from_secs(1);
 
 type Outcome = Result<(), ApiError>;
 
-/// The latest read. The lock is held while a read runs.
+/// The outcome of the latest read, and its expiry. The lock is held while a read runs.
 #[derive(Debug, Default)]
-pub(crate) struct Readiness(Arc<Mutex<Option<Read>>>);
-
-#[derive(Debug)]
-struct Read {
-    began: Instant,
-    ended: Instant,
-    outcome: Outcome,
-}
+pub(crate) struct Readiness(Arc<Mutex<Option<(Instant, Outcome)>>>);
 
 impl Readiness {
     /// Returns the outcome of the latest read, or reads again if that outcome is too old. A read ends after `limit`.
@@ -38,9 +31,8 @@ impl Readiness {
     pub(crate) async fn check(&self, pets: &Arc<dyn PetService>, limit: Duration) -> Outcome {
         let asked = Instant::now();
         let mut latest = Arc::clone(&self.0).lock_owned().await;
-        // A read that ended after this call began is recent enough, however long it took.
-        if let Some(Read { began, ended, outcome, .. }) = &*latest
-            && (began.elapsed() < MAX_AGE || *ended > asked)
+        if let Some((expiry, outcome)) = &*latest
+            && asked < *expiry
         {
             return outcome.clone();
         }
@@ -50,7 +42,7 @@ impl Readiness {
             let began = Instant::now();
             let outcome = read(&*pets, limit).await;
             // An outage may affect no other request, so the outage is logged here.
-            match (latest.as_ref().map(|last| &last.outcome), &outcome) {
+            match (latest.as_ref().map(|(_, last)| last), &outcome) {
                 (Some(Ok(())), Err(ApiError { cause, .. })) => {
                     tracing::error!(cause, "the store does not answer: the service is not ready");
                 }
@@ -59,7 +51,9 @@ impl Readiness {
                 }
                 _ => (),
             }
-            *latest = Some(Read { began, ended: Instant::now(), outcome: outcome.clone() });
+            // A call that began before the end of the read gets its outcome, however long the read took.
+            let expiry = Instant::now().max(began + MAX_AGE);
+            *latest = Some((expiry, outcome.clone()));
             outcome
         });
         read.await.unwrap_or_else(|error| Err(ApiError::internal(error)))

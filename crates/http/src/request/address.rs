@@ -24,15 +24,13 @@ pub(crate) fn normalize(uri: &mut Uri) {
     if !uri.path().as_bytes().contains(&b'%') {
         return;
     }
-    let mut path = String::with_capacity(uri.path().len());
-    let mut rest = uri.path();
-    while let Some((before, escaped)) = rest.split_once('%') {
-        path.push_str(before);
+    let mut parts = uri.path().split('%');
+    let mut path = parts.next().unwrap_or_default().to_owned();
+    for escaped in parts {
         let (char, after) = unreserved(escaped).unwrap_or(('%', escaped));
         path.push(char);
-        rest = after;
+        path.push_str(after);
     }
-    path.push_str(rest);
     if let Some(query) = uri.query() {
         path.extend(["?", query]);
     }

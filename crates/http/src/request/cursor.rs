@@ -10,12 +10,17 @@ const LENGTH: usize = 1 + 1 + 8 + 4;
 /// The length of a cursor in characters: six bits each.
 const CHARS: usize = (LENGTH * 8).div_ceil(6);
 
+/// The statuses of a position, each at the place of its byte in the layout.
+const STATUSES: [Option<PetStatus>; 4] =
+    [None, Some(PetStatus::Available), Some(PetStatus::Pending), Some(PetStatus::Sold)];
+
 /// Returns the cursor of a position, in ASCII.
 pub(crate) fn encode(position: CursorPosition) -> [u8; CHARS] {
     let CursorPosition { after, status } = position;
     let mut bytes = [0; LENGTH];
     bytes[0] = LAYOUT;
-    bytes[1] = status_byte(status);
+    let byte = (0..).zip(STATUSES).find_map(|(byte, each)| (each == status).then_some(byte));
+    bytes[1] = byte.unwrap_or_default();
     bytes[2..10].copy_from_slice(&after.0.to_be_bytes());
     let check = crc32fast::hash(&bytes[..10]);
     bytes[10..].copy_from_slice(&check.to_be_bytes());
@@ -25,32 +30,16 @@ pub(crate) fn encode(position: CursorPosition) -> [u8; CHARS] {
     text
 }
 
-/// Returns the cursor of a position as a string.
-#[cfg(any(test, fuzzing))]
-pub(crate) fn text(position: CursorPosition) -> String {
-    String::from_utf8_lossy(&encode(position)).into_owned()
-}
-
 /// Returns the position of a cursor; `None` if this service has not made the cursor. The checksum detects a mangled
 /// cursor. A cursor grants no access, so it needs no signature.
 pub(crate) fn decode(text: &str) -> Option<CursorPosition> {
     let mut bytes = [0; LENGTH];
     URL_SAFE_NO_PAD.decode_slice(text, &mut bytes).ok()?;
     let [_, sent_status, id @ .., _, _, _, _] = bytes;
-    let mut statuses = PetStatus::ALL.map(Some).into_iter().chain([None]);
-    let status = statuses.find(|status| status_byte(*status) == sent_status)?;
+    let status = *STATUSES.get(usize::from(sent_status))?;
     let position = CursorPosition { after: PetId(i64::from_be_bytes(id)), status };
     // Compares the layout, the checksum and the form of the text.
     (encode(position)[..] == *text.as_bytes()).then_some(position)
-}
-
-const fn status_byte(status: Option<PetStatus>) -> u8 {
-    match status {
-        None => 0,
-        Some(PetStatus::Available) => 1,
-        Some(PetStatus::Pending) => 2,
-        Some(PetStatus::Sold) => 3,
-    }
 }
 
 #[cfg(test)]
@@ -58,14 +47,15 @@ mod tests {
     use petstore_domain::{CursorPosition, PetId, PetStatus};
     use proptest::prelude::*;
 
-    use super::{Engine as _, LAYOUT, URL_SAFE_NO_PAD, decode, text};
+    use super::{Engine as _, LAYOUT, URL_SAFE_NO_PAD, decode};
+    use crate::fuzz::cursor_text;
 
     #[test]
     fn a_decoded_cursor_is_the_encoded_position() {
         for status in PetStatus::ALL.map(Some).into_iter().chain([None]) {
             for id in [i64::MIN, -1, 0, 1, 20, i64::MAX] {
                 let position = CursorPosition { after: PetId(id), status };
-                let text = text(position);
+                let text = cursor_text(position);
                 assert!(text.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_".contains(&b)));
                 assert_eq!(decode(&text), Some(position));
             }
@@ -94,7 +84,7 @@ mod tests {
     proptest! {
         #[test]
         fn a_mangled_cursor_is_unreadable(id: i64, at in 0..19_usize, with in "[A-Za-z0-9_=%-]") {
-            let good = text(CursorPosition { after: PetId(id), status: None });
+            let good = cursor_text(CursorPosition { after: PetId(id), status: None });
             let mut bad = good.clone();
             bad.replace_range(at..=at, &with);
             prop_assume!(bad != good);

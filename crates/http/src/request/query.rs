@@ -85,7 +85,7 @@ mod tests {
     use petstore_domain::{CursorPosition, PageLimit, PetId, PetQuery, PetStatus};
 
     use super::{list_pets, require_none};
-    use crate::{request::cursor, response::error::ErrorCode};
+    use crate::{fuzz::cursor_text, response::error::ErrorCode};
 
     fn message(query: &str) -> String {
         let refusal = list_pets(Some(query)).unwrap_err();
@@ -96,7 +96,7 @@ mod tests {
     #[test]
     fn parameters_are_read_in_any_order() {
         let position = CursorPosition { after: PetId(7), status: Some(PetStatus::Sold) };
-        let cursor = cursor::text(position);
+        let cursor = cursor_text(position);
         let all = PetQuery {
             limit: PageLimit::MAX,
             status: Some(PetStatus::Sold),
@@ -121,7 +121,7 @@ mod tests {
     #[test]
     fn an_unknown_or_invalid_parameter_is_named() {
         let of_sold =
-            cursor::text(CursorPosition { after: PetId(7), status: Some(PetStatus::Sold) });
+            cursor_text(CursorPosition { after: PetId(7), status: Some(PetStatus::Sold) });
         let table = [
             ("limit", "`limit`: must be a whole number from 1 to 100"),
             ("limit=", "`limit`: must be a whole number from 1 to 100"),

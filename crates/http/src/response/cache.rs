@@ -66,14 +66,9 @@ impl PageCache {
         self.0.insert(resource, (version, representation, weight));
     }
 
-    /// Returns the number of entries.
-    pub(crate) fn len(&self) -> usize {
-        self.0.len()
-    }
-
-    /// Returns the memory of all entries, in bytes.
-    pub(crate) fn bytes(&self) -> u64 {
-        self.0.weight()
+    /// Returns the number of entries, and their memory in bytes.
+    pub(crate) fn size(&self) -> (u64, u64) {
+        (self.0.len() as u64, self.0.weight())
     }
 }
 

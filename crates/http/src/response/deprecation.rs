@@ -18,14 +18,9 @@ const SINCE: HeaderValue = HeaderValue::from_static("@1795132800");
 /// The header with the time of the removal (RFC 8594).
 const SUNSET: HeaderName = HeaderName::from_static("sunset");
 
-/// Returns whether the operation has ended.
-pub(crate) fn has_ended(sunset: GetPetSunset, clock: &dyn Clock) -> bool {
-    sunset.ends_at().is_some_and(|end| clock.now() >= end)
-}
-
 /// Returns 410 if the operation has ended.
 pub(crate) fn require_not_ended(sunset: GetPetSunset, clock: &dyn Clock) -> Result<(), ApiError> {
-    if has_ended(sunset, clock) {
+    if sunset.ends_at().is_some_and(|end| clock.now() >= end) {
         let message =
             "fetching one animal is no longer offered; use GET /v1/pets with the status filter";
         return Err(ApiError::new(ErrorCode::OperationRemoved, message));
@@ -51,12 +46,12 @@ mod tests {
 
     use petstore_domain::ManualClock;
 
-    use super::{DEPRECATION, LINK, SUNSET, announcement, has_ended};
+    use super::{DEPRECATION, LINK, SUNSET, announcement, require_not_ended};
     use crate::settings::GetPetSunset;
 
     #[test]
     fn the_operation_ends_at_its_sunset_unless_the_settings_say_otherwise() {
-        let ended = |sunset, clock: &ManualClock| has_ended(sunset, clock);
+        let ended = |sunset, clock: &ManualClock| require_not_ended(sunset, clock).is_err();
         let end = GetPetSunset::Date.ends_at().unwrap();
         let clock = ManualClock::new(end.minus(Duration::from_millis(1)));
         assert!(!ended(GetPetSunset::Date, &clock));

@@ -6,7 +6,6 @@
 //! instructions. Other requests do not wait for the compression.
 
 use std::{
-    array,
     cell::RefCell,
     sync::{LazyLock, OnceLock},
 };
@@ -45,16 +44,9 @@ thread_local! {
 /// The headers of 200. Bit 0 of the index is set for a `Link`, bit 1 for gzip. Copying a map is faster than inserting
 /// the headers. Each map has placeholders for the headers that a response adds, because a copy has no spare capacity.
 static HEADERS: LazyLock<[HeaderMap; 4]> = LazyLock::new(|| {
-    array::from_fn(|index| {
-        let mut headers = template(HeaderMap::new());
-        if index & 1 != 0 {
-            headers.insert(LINK, HeaderValue::from_static(""));
-        }
-        if index & 2 != 0 {
-            headers.insert(CONTENT_ENCODING, GZIP);
-        }
-        headers
-    })
+    let (link, gzip) = ((LINK, HeaderValue::from_static("")), (CONTENT_ENCODING, GZIP));
+    let each = [vec![], vec![link.clone()], vec![gzip.clone()], vec![link, gzip]];
+    each.map(|more| template(HeaderMap::from_iter(more)))
 });
 
 /// Returns the headers of 200 without a `Link`, extended by `more`.
@@ -112,7 +104,7 @@ impl Representation {
         if gzip.is_some() {
             headers.insert(CONTENT_ENCODING, GZIP);
         }
-        let mut response = Response::new(gzip.unwrap_or_else(|| self.content.clone()).into());
+        let mut response = Response::new(gzip.unwrap_or_else(|| self.content.clone()));
         *response.headers_mut() = headers;
         response
     }

@@ -112,10 +112,7 @@ pub(super) async fn close(mut listeners: Vec<Listener>) -> Vec<Accepted> {
 }
 
 /// Calls `accept` until it returns a connection, and pauses after an error such as EMFILE.
-async fn accept_with_retry<T, F>(accept: impl Fn() -> F) -> T
-where
-    F: Future<Output = io::Result<T>>,
-{
+async fn accept_with_retry<T, F: Future<Output = io::Result<T>>>(accept: impl Fn() -> F) -> T {
     let mut failing = false;
     loop {
         match accept().await {

@@ -12,7 +12,7 @@ use tokio::time::Instant;
 
 use super::{KEY, ask, request, untouched};
 use crate::{
-    rate_limit::RateLimit,
+    rate_limit::{BURST, RateLimit},
     settings::Settings,
     state::{Ports, State},
 };
@@ -94,7 +94,7 @@ async fn every_request_with_a_key_counts_for_the_rate_of_the_key() {
     for method in &methods {
         for path in paths {
             let mut state = state();
-            state.key_rate = NonZeroU32::new(1).map(RateLimit::new);
+            state.key_rate = NonZeroU32::new(1).map(|rate| RateLimit::new(rate, BURST));
             for is_first in [true, false] {
                 let answer = ask(&state, request(method, path, &[], "")).await;
                 let is_limited = answer.status == StatusCode::TOO_MANY_REQUESTS;
