@@ -1,6 +1,6 @@
 //! Tests of the binary from outside, with real processes, sockets and stores.
 //!
-//! Every answer, in any test, is checked by [`support::rules`].
+//! `Client::send` and `Raw::answer` check each answer by [`support::rules`].
 
 #![expect(
     clippy::unwrap_used,

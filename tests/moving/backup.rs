@@ -40,7 +40,7 @@ fn a_backup_of_a_running_service_is_a_state_of_its_store() {
 }
 
 #[test]
-fn a_backup_replaces_no_file_and_leaves_none_behind() {
+fn a_refused_backup_replaces_no_file_and_leaves_none_behind() {
     let store = Store::sqlite();
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("copy.db");
@@ -60,7 +60,7 @@ fn a_backup_replaces_no_file_and_leaves_none_behind() {
 }
 
 #[test]
-fn an_unsound_store_has_no_backup() {
+fn an_unsound_store_is_not_backed_up() {
     let store = Store::sqlite();
     make(&store);
     damage_index(&store);

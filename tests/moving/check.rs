@@ -15,7 +15,7 @@ fn check(store: &Store) -> Finished {
     run(&["check", "--store", &store.url])
 }
 
-/// Removes an animal from an index of a SQLite file.
+/// Adds an animal to a SQLite file, but not to its index `pet_sold`.
 pub(super) fn damage_index(store: &Store) {
     let rewrite = |from: &str, to: &str| {
         store.damage(&format!(
@@ -28,7 +28,7 @@ pub(super) fn damage_index(store: &Store) {
     rewrite("''none''", "''sold''");
 }
 
-/// Asserts that the check fails, and that one of its faults has all of `words`.
+/// Asserts that the check fails, and that one `FAULT` line of its output contains all of `words`.
 #[track_caller]
 fn names(store: &Store, words: &[&str]) {
     let Finished { code, stdout, stderr } = check(store);
@@ -41,7 +41,7 @@ fn names(store: &Store, words: &[&str]) {
 }
 
 #[test]
-fn a_closed_output_pipe_is_no_fault() {
+fn a_closed_output_pipe_does_not_fail_the_check() {
     let store = made(Kind::Sqlite);
     let mut check = petstore(&["check", "--store", &store.url]).spawn();
     drop(check.stdout.take());
@@ -114,7 +114,7 @@ fn a_damaged_index_of_a_file_is_found() {
 }
 
 #[test]
-fn the_check_warns_of_a_store_that_may_lose_the_last_animals() {
+fn the_check_warns_of_weak_durability_and_of_foreign_tables_and_triggers() {
     let store = Store::sqlite();
     super::commands::make(&store);
     let said = run(&["check", "--store", &format!("{}?synchronous=normal", store.url)]).succeeds();

@@ -1,5 +1,5 @@
-//! A copy, a move and a restore keep all animals, API keys and idempotency records. Before each, an operator has deleted
-//! and changed rows by SQL or `etcdctl`.
+//! A copy, a move and a restore keep all animals, API keys and idempotency records. Before each, an operator has
+//! deleted and changed rows by SQL or `etcdctl`.
 
 use serde_json::Value;
 
@@ -17,7 +17,7 @@ use crate::support::{
     store::{Kind, Store, on_stores},
 };
 
-/// The places of two animals without a status: the first is deleted, and the second is renamed.
+/// The positions in [`awkward`] of two animals without a status: the first is deleted, and the second is renamed.
 const DELETED: usize = 4;
 const RENAMED: usize = 8;
 
@@ -69,7 +69,7 @@ impl Source {
         assert_eq!(exported(&target.url, "ndjson"), self.animals);
         let server = Launch::on(target).start();
         let client = server.client();
-        // On PostgreSQL, each repeat below leaves a gap.
+        // Before the repeats below: on PostgreSQL, each repeat leaves a gap in the identifiers.
         assert_eq!(id_of(&catalogue::add(&client, &pet("Next"))), self.highest + 1);
         for (number, (first, pet)) in self.firsts.iter().zip(awkward()).enumerate() {
             let again = add(&client, &self.key, number, &pet).is(201);

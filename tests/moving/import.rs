@@ -52,7 +52,7 @@ fn a_bad_line_keeps_the_whole_file_out() {
 }
 
 #[test]
-fn the_good_lines_are_imported_on_request() {
+fn with_skip_bad_the_good_lines_are_imported() {
     let store = made(Kind::Sqlite);
     let text = "name,categoryId,status\nRex,1,\nx,y,z\nTom,2,sold\n,,\n";
     let words = ["import", "--store", &store.url, "--format", "csv", "--skip-bad"];
@@ -253,7 +253,7 @@ fn an_import_frozen_in_its_transaction_refuses_no_addition() {
     let store = Store::postgres();
     let server = Launch::on(&store).start();
     let client = server.client();
-    // The import writes new identifiers and identifiers of the file in two kinds of transaction.
+    // An import writes animals without identifiers and animals with identifiers in two kinds of transaction.
     let numbered = |first: usize| -> String {
         let ids = first..first + PETS;
         ids.map(|id| json!({"id": id, "name": "Rex", "categoryId": 1}).to_string() + "\n").collect()
@@ -262,7 +262,7 @@ fn an_import_frozen_in_its_transaction_refuses_no_addition() {
         let file = store.write("pets.ndjson", &text);
         let words = ["import", "--again", "--store", &store.url, &file];
         let running = petstore(&words).spawn();
-        run_until(&running, "the import stands still in a transaction", || {
+        run_until(&running, "the import is stopped in a transaction", || {
             // The server first completes its current statement.
             thread::sleep(Duration::from_millis(200));
             store.try_sql(FROZEN).is_ok()

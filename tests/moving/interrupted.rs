@@ -14,7 +14,7 @@ use crate::support::{
     store::{Kind, Store, on_stores},
 };
 
-/// Returns the number of animals: 6 batches, or 160 small batches.
+/// Returns the number of animals: 6 batches, or on etcd 160 batches, which are smaller.
 fn pets(kind: Kind) -> usize {
     kind.batch() * if kind == Kind::Etcd { 160 } else { 6 }
 }
@@ -23,8 +23,8 @@ fn copying(from: &Store, to: &Store) -> Running {
     petstore(&["store", "copy", "--from", &from.url, "--to", &to.url]).spawn()
 }
 
-/// Makes a store with [`pets`] animals, and an empty store of the same kind. One kind is enough, because the source and
-/// the target of a copy are cut off independently.
+/// Makes a store with [`pets`] animals, and an empty store of the same kind. Pairs of kinds would test nothing more:
+/// what a killed copy leaves in one store does not depend on the kind of the other store.
 fn ends(kind: Kind) -> [Store; 2] {
     let [from, to] = [made(kind), made(kind)];
     import(&from.url, "ndjson", &many(pets(kind))).succeeds();
@@ -37,7 +37,7 @@ fn a_killed_or_stopped_copy_can_be_continued(kind: Kind) {
     let mut found = 0;
     for signal in ["KILL", if kind == Kind::Sqlite { "TERM" } else { "INT" }] {
         let running = copying(&from, &to);
-        run_until(&running, "more is there", || to.pets() > found);
+        run_until(&running, "the target has more animals", || to.pets() > found);
         let output = end(running, signal);
         if signal != "KILL" {
             assert_eq!(output.code, Some(1), "{output:?}");
@@ -55,7 +55,7 @@ fn a_killed_or_stopped_copy_can_be_continued(kind: Kind) {
     assert_eq!(id_of(&next), i64::try_from(pets(kind)).unwrap() + 1);
 }
 
-/// Asserts that a command says how many animals it has added, and that at least `found` were there before.
+/// Asserts that a command reports at least `found` animals as already there, and that it has added all others.
 #[track_caller]
 fn goes_on_after(found: usize, said: &str, kind: Kind) {
     let numbers = said.split(|c: char| !c.is_ascii_digit()).filter_map(|n| n.parse().ok());
@@ -82,7 +82,7 @@ fn an_interrupted_import_continues_and_adds_nothing_twice(kind: Kind) {
         let path = store.write("pets.ndjson", &text);
         let file = from_file.then_some(&*path);
         let running = importing(&store, file, &text);
-        run_until(&running, "some are there", || store.pets() > 0);
+        run_until(&running, "the store has some animals", || store.pets() > 0);
         let output = end(running, signal);
         let found = store.pets();
         assert!(found < pets(kind) && found.is_multiple_of(kind.batch()), "{found}");
@@ -95,7 +95,7 @@ fn an_interrupted_import_continues_and_adds_nothing_twice(kind: Kind) {
             );
         }
         goes_on_after(found, &ended(importing(&store, file, &text)).stdout, kind);
-        // The animals of the file, in its order.
+        // The store has the animals of the file, in the order of the file.
         let lines = exported(&store.url, "ndjson");
         assert_eq!(lines.lines().count(), pets(kind));
         for (number, line) in lines.lines().enumerate() {

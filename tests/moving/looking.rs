@@ -15,7 +15,8 @@ use crate::support::{
     store::Store,
 };
 
-/// Returns every command that only reads, on the store at `url`. `equal` is a copy of the store, and `new` a new path.
+/// Returns every command that only reads, on the store at `url`. `equal` is a copy of the store, and `new` the path
+/// of a new backup.
 fn commands<'a>(url: &'a str, equal: &'a str, new: &'a str) -> Vec<Vec<&'a str>> {
     vec![
         vec!["check", "--store", url],
@@ -90,7 +91,7 @@ fn commands_that_only_read_work_on_a_read_only_disk() {
 }
 
 #[test]
-fn a_file_of_no_store_beside_a_store_costs_no_row() {
+fn a_foreign_journal_file_beside_a_store_costs_no_row() {
     let store = pair().0;
     let (pets, folder) = (store.pets(), tempfile::tempdir().unwrap());
     let (before, new) = (fs::read(store.file()).unwrap(), folder.path().join("new.db"));

@@ -1,5 +1,5 @@
-//! Copy targets are marked until they are complete. A move asks before it begins, names obstacles, and
-//! releases a target that it does not fill.
+//! Copy targets are marked until they are complete. A move asks before it begins and names obstacles. A refused move
+//! leaves its target as it was.
 
 use std::time::{Duration, Instant};
 
@@ -40,7 +40,7 @@ fn half_a_copy_is_served_by_nobody(kind: Kind) {
         // A command may be faster than its kill.
         let killed = (0..10).map(|_| made(kind)).find(|to| {
             let running = petstore(&[filling, &[&*to.url]].concat()).spawn();
-            wait::until("some are there", || to.pets() > 0);
+            wait::until("the target has some animals", || to.pets() > 0);
             drop(running);
             to.pets() < count
         });
@@ -95,7 +95,7 @@ fn a_service_with_another_next_store_refuses_writes_soon_and_names_the_new_one()
     for server in servers {
         let began = Instant::now();
         server.client().add(&pet("Rex")).send().is(503);
-        // A service searches for the new store for 2 s.
+        // After the seal, a service waits for the new store for at most 2 s.
         assert!(began.elapsed() < Duration::from_secs(3), "{:.2?}", began.elapsed());
         server.client().get("/v1/pets").send().is(503);
         let advice = format!("restart this service with --store {}", to.url);
@@ -116,7 +116,7 @@ fn a_refused_way_back_leaves_its_target_sealed() {
     assert_eq!(server.client().get("/v1/pets/7").send().is(200).json()["status"], "sold");
     server.stop();
     Launch::on(&from).finish().fails(78, "was handed over to ");
-    // A service whose first store is this store uses the other store.
+    // A service whose first store is sealed uses its next store.
     let server = Launch::on(&from).flag("--next-store", &to.url).start();
     catalogue::add(&server.client(), &pet("Rex"));
 }

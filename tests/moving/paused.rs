@@ -7,7 +7,7 @@ use crate::support::{
     wait,
 };
 
-/// The time for which a command runs between two checks: at most one batch.
+/// The time for which a command runs between two checks. It is short enough for at most one batch.
 const STRETCH: Duration = Duration::from_millis(30);
 
 /// Runs a command for one stretch at a time until `done` returns `true`, and leaves the command stopped. The command is

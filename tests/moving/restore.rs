@@ -45,7 +45,7 @@ fn identity(store: &Store) -> Vec<u8> {
     file.query_row("SELECT identity FROM petstore_state", [], |row| row.get(0)).unwrap()
 }
 
-/// `everything.rs` holds that a restored store has all animals, keys and records.
+/// `everything.rs` checks that a restored store has all animals, API keys and idempotency records.
 #[test]
 fn a_restored_store_continues_from_the_backup_and_has_another_identity() {
     let (store, server) = Server::on_file();
@@ -181,7 +181,7 @@ fn a_stopped_or_killed_backup_or_restore_leaves_no_file() {
         disk.hang();
         let running = petstore(words).disk(&disk).spawn();
         wait::until("the command reads the store", || disk.hung_reads() > hung);
-        // The process gets the signal before it can read the first page.
+        // The process gets the signal before it can read the first page of the file.
         command::signal(&running, "STOP");
         disk.resume();
         let output = end(running, signal);

@@ -76,7 +76,7 @@ fn spellings(store: &Store) -> Vec<String> {
     urls
 }
 
-fn one_store_is_recognised_under_any_spelling(kind: Kind) {
+fn one_store_is_recognized_under_each_of_its_urls(kind: Kind) {
     let store = Store::new(kind);
     let url = store.url.as_str();
     run(&["store", "copy", "--from", url, "--to", url]).fails(2, "name the same store");
@@ -93,7 +93,7 @@ fn one_store_is_recognised_under_any_spelling(kind: Kind) {
 
 on_stores!(
     lasting:
-    one_store_is_recognised_under_any_spelling,
+    one_store_is_recognized_under_each_of_its_urls,
 );
 
 on_stores!(pairs: an_import_of_an_export_holds_what_the_original_holds);

@@ -1,4 +1,4 @@
-//! Other faults during a move: frozen movers, and failovers to an outdated standby.
+//! Movers that freeze during a move, and a failover to an outdated standby of the new store.
 
 use std::cell::RefCell;
 
@@ -25,7 +25,7 @@ fn either(primary: &Cluster, standby: &Cluster) -> Store {
     ))
 }
 
-/// A mover freezes in each phase, another mover completes the move, and then the first mover continues. The test uses
+/// A mover freezes in each phase, another mover completes the move, and then the frozen movers continue. The test uses
 /// PostgreSQL, because PostgreSQL ends the transaction of a frozen client. A frozen client of a SQLite file would keep
 /// its lock.
 #[needs(postgres, time)]
@@ -49,7 +49,7 @@ fn a_mover_frozen_in_any_phase_does_no_harm_when_it_continues() {
                 assert_eq!(
                     Phase::of(from, to),
                     Phase::Done,
-                    "the mover of {phase:?} undid the move"
+                    "the mover frozen in {phase:?} undid the move"
                 );
             }
         },
@@ -59,8 +59,8 @@ fn a_mover_frozen_in_any_phase_does_no_harm_when_it_continues() {
     petstore(&["check", "--store", &one.url]).finish().succeeds();
 }
 
-/// The server of the new store is lost after the handover. Its standby lacks the last animals and still counts as being
-/// filled. A second handover fills the standby from the old store and opens it.
+/// The server of the new store is lost after the handover. Its standby lacks the last animals, and the store on it is
+/// still in the state `filling`. A second handover fills the standby from the old store and opens it.
 #[needs(postgres, time)]
 #[test]
 fn a_second_handover_fills_a_promoted_standby_that_lacks_animals() {

@@ -53,7 +53,7 @@ pub(crate) fn populate(store: &Store, count: usize) -> Arc<Journal> {
     journal
 }
 
-/// Starts four writers on these services, and readers on each. No service may refuse a request.
+/// Starts at least four writers on these services in all, and two readers on each. No service may refuse a request.
 pub(crate) fn load(clients: &[Client], journal: &Arc<Journal>) -> Vec<Load> {
     let writers = 4_usize.div_ceil(clients.len());
     let start = |client| {

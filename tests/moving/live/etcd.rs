@@ -37,7 +37,7 @@ fn kill_beside(etcd: &Etcd, command: &mut Running) {
     etcd.resume(leader).unwrap();
 }
 
-/// Moves a store under load.
+/// Moves a store under load while the leader of `etcd` is killed. Asserts that no animal is lost.
 #[track_caller]
 fn moves(etcd: &Etcd, from: &Store, to: &Store, all: &Arc<Journal>, key: &str) {
     let key = from.new_key(key);

@@ -1,4 +1,4 @@
-//! Kills of the mover and cancellations in each phase of a move, and kills of stores and services.
+//! Kills of the mover and cancellations in each phase of a move, a frozen instance, and kills of a store's server.
 
 use std::{thread, time::Duration};
 
@@ -16,7 +16,8 @@ use crate::support::{
     wait,
 };
 
-/// Kills the mover in each phase of a move, there and back, under load. No request may be refused.
+/// Kills the mover in each phase of a move, there and back, under load. If `is_canceled`, also cancels the move after a
+/// kill. No request may be refused.
 fn survives<'a>([one, other]: [&'a Store; 2], is_canceled: bool) {
     let all = populate(one, 2_000);
     let server = serve(one, other);
@@ -61,7 +62,7 @@ fn a_move_canceled_in_any_phase_loses_nothing() {
     survives([&Store::sqlite(), &Store::sqlite()], true);
 }
 
-/// An instance is frozen during a move. Its first answer has the animals that were added meanwhile.
+/// An instance is frozen during a move. Its first answer afterwards has the animals that were added meanwhile.
 #[needs(postgres, time)]
 #[test]
 fn an_instance_frozen_during_a_handover_shows_every_later_animal() {
@@ -75,7 +76,10 @@ fn an_instance_frozen_during_a_handover_shows_every_later_animal() {
         let added = active.add(&pet("Late")).send().is(201).json();
         servers[1].signal("CONT");
         let page = frozen.get("/v1/pets?limit=100").send().is(200);
-        assert!(String::from_utf8_lossy(&page.body).contains("Late"), "a page misses it");
+        assert!(
+            String::from_utf8_lossy(&page.body).contains("Late"),
+            "the page lacks the new animal"
+        );
         frozen.get(&format!("/v1/pets/{}", id_of(&added))).send().is(200);
         frozen.add(&pet("Later")).send().is(201);
     }

@@ -41,7 +41,7 @@ impl Phase {
     }
 }
 
-/// The pause between two reads of the states: a phase may last for some 20 ms.
+/// The pause between two reads of the states. A phase may last only about 20 ms.
 const PAUSE: Duration = Duration::from_millis(2);
 
 /// Starts a mover and stops it by `SIGSTOP` in the phase `wanted`, or in a later phase if the mover is faster. Returns
@@ -89,5 +89,5 @@ pub(super) fn in_each_phase<'a>(
         }
         (from, to) = (to, from);
     }
-    panic!("no mover was met in one of the phases: {met:?}");
+    panic!("no mover was stopped in one of the phases; the phases met are {met:?}");
 }

@@ -25,8 +25,8 @@ fn restored(store: &Store) -> Store {
     copy
 }
 
-/// Kills a mover while it fills the new store. Returns the old store, the new store, and the result of `prepare` on the old
-/// store.
+/// Kills a mover while it fills the new store. Returns the old store, the new store, and the result of `prepare` on the
+/// old store.
 fn killed_in_the_middle<T>(prepare: impl Fn(&Store) -> T) -> (Store, Store, T) {
     for _ in 0..10 {
         let (from, to) = (Store::sqlite(), Store::sqlite());
@@ -60,7 +60,7 @@ fn a_service_without_a_next_store_answers_503_after_the_seal() {
 
 #[petstore_testing::needs(time)]
 #[test]
-fn a_store_restored_from_the_middle_of_a_handover_leaves_both_stores_unchanged() {
+fn a_store_restored_from_a_handover_is_refused_until_released_and_then_independent() {
     let (from, to, ()) = killed_in_the_middle(|from| drop(populate(from, 30_000)));
     let of_new = restored(&to);
     Launch::on(&of_new).finish().fails(78, "is being filled from another store");
@@ -79,7 +79,7 @@ fn a_store_restored_from_the_middle_of_a_handover_leaves_both_stores_unchanged()
         server.stop();
         petstore(&["check", "--store", &store.url]).finish().succeeds();
     }
-    assert!(fs::read(to.file()).unwrap() == there, "a restored backup has written to the store");
+    assert!(fs::read(to.file()).unwrap() == there, "a restored store has written to the new store");
     // The restored store and the new store are independent.
     let server = serve(&of_old, &to);
     assert_eq!(everything(&server.client()).len(), 30_001);
@@ -93,7 +93,7 @@ fn an_old_store_restored_during_a_move_is_not_mixed_with_the_new_store() {
         populate(from, 20_000);
         backup
     });
-    assert!(to.pets() >= 2_000, "it holds no more than the backup");
+    assert!(to.pets() >= 2_000, "the new store must have animals that the backup lacks");
     for suffix in ["", "-wal", "-shm"] {
         let _ = fs::remove_file(format!("{}{suffix}", from.file().display()));
     }
@@ -138,7 +138,7 @@ fn a_service_never_makes_the_next_store() {
     wait::until("the log names the next store", || server.log().contains(waits));
     let log = server.log();
     let line = log.lines().find(|line| line.contains(waits)).unwrap();
-    // Another command would fill the store, and a move requires an empty target.
+    // The line names no command that fills the store, because a move requires an empty target.
     assert!(line.contains("'petstore store move' makes it"), "{line}");
     assert!(
         !["petstore serve", "keys create", "import"].iter().any(|it| line.contains(it)),

@@ -55,7 +55,11 @@ fn there_and_back([one, other]: &[Store; 2], services: usize) -> [u64; 2] {
         for client in &clients {
             client.get("/v1/pets?limit=1").key(&key).send().is(200);
         }
-        assert_eq!(pause(&hand_over(from, to).succeeds()), 0, "the command is run again");
+        assert_eq!(
+            pause(&hand_over(from, to).succeeds()),
+            0,
+            "the second run must not make writes wait"
+        );
         waited
     });
     one.keys(&["revoke", "before"]).succeeds();
@@ -81,7 +85,7 @@ fn there_and_back([one, other]: &[Store; 2], services: usize) -> [u64; 2] {
     pauses
 }
 
-/// Returns the number of services: three for stores on servers.
+/// Returns the number of services: two if a store is a SQLite file, otherwise three.
 fn services(kinds: [Kind; 2]) -> usize {
     if kinds.contains(&Kind::Sqlite) { 2 } else { 3 }
 }

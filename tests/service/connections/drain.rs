@@ -12,10 +12,10 @@ use crate::support::{
     wait,
 };
 
-/// Longer than the drain keeps an idle connection.
+/// Longer than a drain without `--shutdown-delay` keeps an idle connection.
 const IDLE_IN_DRAIN: Duration = Duration::from_millis(1500);
 
-/// Returns a connection on which the first half of a request has arrived, and the other half.
+/// Returns a connection on which the head of a request and the start of its body are sent, and the rest of the body.
 fn half_way(server: &Server) -> (Raw, String) {
     let (mut raw, body) = (server.raw(), pet("half").to_string());
     let length = body.len();
@@ -61,7 +61,7 @@ fn a_started_request_is_answered_during_a_stop() {
 #[test]
 fn an_idle_server_stops_at_once() {
     let store = Store::sqlite();
-    // Neither the grace nor the idle timeout may end the server.
+    // The server must end long before either limit.
     let launch = Launch::on(&store).flag("--shutdown-grace", "10m").flag("--idle-timeout", "10m");
     let mut server = launch.start();
     let mut connections = [idle(&server), idle(&server)];
@@ -114,7 +114,7 @@ fn two_equal_signals_at_once_count_as_one() {
     let launch = Launch::on(&store).flag("--body-timeout", "2m").flag("--shutdown-grace", "2m");
     let mut server = launch.start();
     let (mut raw, rest) = half_way(&server);
-    // timeout(1) sends its signals this way. The kernel merges signals that come closer together.
+    // timeout(1) sends two signals in quick succession. The kernel merges signals that come even closer together.
     let both = format!("kill -TERM {pid}; sleep 0.03; kill -TERM {pid}", pid = server.pid());
     assert!(Command::new("/bin/sh").args(["-c", &both]).status().unwrap().success());
     wait::until("new connections are refused", || !server.takes_connections());

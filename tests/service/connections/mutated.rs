@@ -1,4 +1,5 @@
-//! Mutated requests: the service answers each with a client error, or closes the connection.
+//! Mutated requests: no answer is a server error, except the 501 of listOrders. The service may close the connection
+//! without an answer.
 //!
 //! By default, the test is short. `PETSTORE_TEST_REQUESTS` sets the number of requests, for example 1000000.
 
@@ -22,12 +23,12 @@ use crate::support::{
 
 /// The number of requests in the short form.
 const REQUESTS: u64 = 4_000;
-/// A large number, because refusals of a credential are delayed.
+/// The number of clients at once. It is large, because refusals of a credential are delayed.
 const CLIENTS: u64 = 40;
 /// The growth in memory, in KiB, that is allowed after the first fifth of the requests. The service caches some pages.
 /// Animals of valid requests go to a file.
 const MAX_GROWTH: u64 = 24 * 1024;
-/// The number of requests that each client sends between two measurements.
+/// The number of rounds. Each round has new clients, and a measurement of the memory at its end.
 const ROUNDS: u64 = 5;
 
 /// The number of answers with each status; 0 stands for a connection that was closed without an answer.
@@ -48,7 +49,7 @@ fn no_mutated_request_fails_the_service_or_makes_it_grow() {
     let statuses = statuses.into_inner().unwrap();
     eprintln!("answers by status: {statuses:?}; memory in KiB: {memory:?}");
     for good in [0, 200, 201, 400, 401, 404, 405, 415] {
-        assert!(statuses.contains_key(&good), "no request was answered {good}: {statuses:?}");
+        assert!(statuses.contains_key(&good), "no request has the outcome {good}: {statuses:?}");
     }
     assert!(memory[4] < memory[0] + MAX_GROWTH, "{memory:?}");
     assert_eq!(server.client().get("/readyz").send().status, 200);
@@ -83,13 +84,13 @@ fn send(address: SocketAddr, request: &[u8]) -> Vec<u16> {
         let kind = error.kind();
         assert_eq!(kind, std::io::ErrorKind::ConnectionReset, "{}", request.escape_ascii());
     }
-    // No body of an answer contains such a line.
+    // No body of an answer has a line that begins with `HTTP/1.`.
     let lines = answers.split(|byte| *byte == b'\n');
     let heads = lines.filter_map(|line| line.strip_prefix(b"HTTP/1.")?.get(2..5));
     let statuses: Vec<u16> =
         heads.map(|status| String::from_utf8_lossy(status).parse().unwrap()).collect();
     for status in &statuses {
-        // 501 is the answer of the orders.
+        // 501 is the answer of listOrders.
         let is_expected = *status < 500 || *status == 501;
         assert!(is_expected, "{} -> {}", request.escape_ascii(), answers.escape_ascii());
     }

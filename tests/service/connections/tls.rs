@@ -89,7 +89,7 @@ fn http_1_is_served_inside_tls() {
     assert!(service.watched.server.out().contains("petstore listens on https://127.0.0.1:"));
     let mut client = service.connect();
     assert_eq!(client.protocol(), "http/1.1");
-    // The server chooses the suite.
+    // The server chooses the cipher suite.
     assert_eq!(client.cipher_suite(), Some(CipherSuite::TLS13_AES_256_GCM_SHA384));
     for _ in 0..2 {
         assert_eq!(client.ask("GET", "/v1/pets"), (OK.to_owned(), "[]".to_owned()));
@@ -184,7 +184,11 @@ fn failed_handshakes_are_counted_and_logged_by_reason() {
     drop(silent);
     service.fails("disconnected", || connect().shutdown(Shutdown::Both).unwrap());
     service.connect().ask("GET", "/livez");
-    assert_eq!(service.lines_about("disconnected").len(), 0, "a line for each probe");
+    assert_eq!(
+        service.lines_about("disconnected").len(),
+        0,
+        "a client that only connects is logged"
+    );
     for reason in ["refused_by_client", "incompatible", "timeout"] {
         let lines = service.lines_about(reason);
         assert!(lines.len() == 1 && lines[0].contains("a TLS handshake failed"), "{lines:?}");
@@ -198,7 +202,7 @@ fn failed_handshakes_are_counted_and_logged_by_reason() {
 }
 
 #[test]
-fn the_end_of_the_certificate_in_force_and_reloads_are_shown() {
+fn metrics_show_the_expiry_of_the_certificate_and_its_reloads() {
     let service = Service::start(Pair::new());
     let of = |name: &str| format!("petstore_{name}{{file=\"tls_certificate\"}}");
     let [all, failed, good] =

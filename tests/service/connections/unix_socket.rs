@@ -82,7 +82,7 @@ fn tcp_and_a_unix_socket_are_served_beside_each_other() {
     let log = server.log();
     assert!(log.contains(&socket) && log.contains(&server.address.to_string()), "{log}");
 
-    // Requests that were received are answered. No new connection is accepted.
+    // Requests on open connections are answered. No new connection is accepted.
     let mut open = connect(&path);
     open.write_all(b"GET /livez HTTP/1.1\r\n").unwrap();
     let mut heard = connect(&path);
@@ -96,7 +96,7 @@ fn tcp_and_a_unix_socket_are_served_beside_each_other() {
         assert!(answer.starts_with(OK), "{answer}");
     }
     assert_eq!(server.exit(), Some(0));
-    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0, "nothing is left");
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0, "files are left");
     petstore(&["healthcheck", "--listen", &socket]).finish().fails(1, &socket);
 }
 

@@ -1,6 +1,6 @@
 //! Every bad credential gets the same answer: status, headers and body.
 //!
-//! `authentication/tests.rs` in `crates/http/src` holds that their delays are equal.
+//! `authentication/tests.rs` in `crates/http/src` checks that all refusals are delayed equally.
 
 use std::thread;
 

@@ -1,4 +1,4 @@
-//! The first start on a store without keys, and the API key from the environment.
+//! The first start on a store without keys, and starts without a live key.
 
 use std::{fs, io::Write as _, process::Command};
 
@@ -17,7 +17,7 @@ fn keys_in(text: &str) -> Vec<String> {
     words.filter(|word| word.starts_with("pst_")).map(str::to_owned).collect()
 }
 
-/// Asserts that a shell runs `command`, and that it lists the animals of an empty store.
+/// Asserts that `command` succeeds in a shell and prints an empty list of animals.
 #[track_caller]
 fn lists(store: &Store, command: &str) {
     let mut shell = Command::new("sh");
@@ -57,7 +57,7 @@ fn a_service_with_a_next_store_makes_its_first_key_at_once() {
 }
 
 #[test]
-fn without_a_place_for_the_key_file_no_key_is_made_and_the_log_says_how() {
+fn without_a_place_for_the_key_file_no_key_is_made_and_the_log_says_what_to_do() {
     let taken = Store::sqlite();
     let file = taken.folder().join("petstore.db.key");
     fs::write(&file, "theirs").unwrap();
@@ -66,7 +66,7 @@ fn without_a_place_for_the_key_file_no_key_is_made_and_the_log_says_how() {
         [(&Store::memory(), "give one by PETSTORE_API_KEY or --api-key-file"), (&taken, &moved)]
     {
         let server = Launch::without_key(store).start();
-        wait::until("the log says how", || server.log().contains(says));
+        wait::until("the log says what to do", || server.log().contains(says));
         let said = format!("{}{}", server.out(), server.stop());
         assert_eq!(said.matches("no API key is live").count(), 1, "{said}");
         assert_eq!(keys_in(&said), [""; 0]);
@@ -90,7 +90,10 @@ fn on_a_terminal_the_first_key_is_shown_with_a_ready_command() {
     assert!(!store.folder().join("petstore.db.key").exists());
     service.stdin.take().unwrap().write_all(b"\x03").unwrap(); // Ctrl-C
     let rest: Vec<_> = lines.collect();
-    assert!(!rest.iter().any(|line| line.contains("petstore listens")), "twice: {rest:?}");
+    assert!(
+        !rest.iter().any(|line| line.contains("petstore listens")),
+        "the address is shown twice: {rest:?}"
+    );
     assert_eq!(command::exit(&mut service), Some(0));
 }
 

@@ -23,7 +23,7 @@ fn a_key_expires_by_itself() {
     let client = server.client();
     let long = store.keys(&["create", "long", "--expires", "90d"]).succeeds();
     store.keys(&["create", "brief", "--expires", "6s"]).succeeds();
-    // The new key expires as late as the old key.
+    // The new key has the lifetime of the old key, from now on.
     let brief = store.keys(&["roll", "brief"]);
     assert!(brief.stderr.contains("accepts it within a second. It is valid until 2"), "{brief:?}");
     let brief = brief.succeeds();
@@ -53,7 +53,7 @@ fn a_failed_key_creation_leaves_no_new_store() {
         let failed = create(&store).with_limit(&format!("-f {blocks}")).finish();
         failed.fails(1, "cannot open the store");
         let length = fs::metadata(store.file()).map_or(0, |file| file.len());
-        assert_eq!(length, 0, "{blocks}: an empty file is no store");
+        assert_eq!(length, 0, "{blocks}: the failed command left a store file that is not empty");
         store.new_key("other");
         let failed = create(&store).with_limit("-f 1").finish();
         failed.fails(1, "raise the limit on the size of files");
@@ -62,7 +62,7 @@ fn a_failed_key_creation_leaves_no_new_store() {
     let store = Store::sqlite();
     let lost = create(&store).with_full_stdout().finish();
     assert!(lost.code == Some(1) && lost.stderr.contains("was revoked"), "{lost:?}");
-    assert!(store.is_made(), "the store stays, although nobody saw its key");
+    assert!(store.is_made(), "the store is gone, although only its key was lost");
 }
 
 #[test]

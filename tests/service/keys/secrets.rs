@@ -5,8 +5,8 @@ use crate::support::{
     store::Store,
 };
 
-/// Correct URLs of unreachable stores, each with the exit code of `serve`: timeout(1) ends the wait for the store, or the
-/// certificate is missing.
+/// Correct URLs of unreachable stores, each with the exit code of `serve`: timeout(1) ends the wait for the store, or
+/// the certificate is missing.
 const UNREACHABLE: [(&str, i32); 2] = [
     ("postgres://me:hunter2@127.0.0.1:1/x", 124),
     ("postgres://me:hunter2@127.0.0.1:1/x?sslmode=require&sslrootcert=/none", 78),
@@ -64,7 +64,7 @@ fn no_message_repeats_the_password_of_a_store() {
         let assigned = format!("--store={form}");
         // The service would wait for an unreachable store.
         let limit = if served == Some(124) { "1" } else { "60" };
-        // Checked settings are not used, and commands fail without their store.
+        // `config check` does not open the store, so it accepts an unreachable store. The other commands fail.
         let [checked, failed] = [0, 1].map(|code| served.map_or(2, |_| code));
         let by_variable = run(&["config", "check"]).env("PETSTORE_STORE", form);
         let ways: [(Run, Option<&str>, i32); 18] = [

@@ -10,7 +10,7 @@ use crate::support::{
 
 on_stores! {
     sql:
-    a_corrupt_key_is_refused_and_every_other_opens,
+    a_corrupt_key_is_refused_and_every_other_key_works,
 }
 
 fn digest(key: &str) -> Vec<u8> {
@@ -45,7 +45,7 @@ fn the_last_use_of_a_key_is_stored_at_the_stop_at_the_latest() {
     assert_eq!((noted("used"), noted("unused")), (Some(true), None));
 }
 
-fn a_corrupt_key_is_refused_and_every_other_opens(kind: Kind) {
+fn a_corrupt_key_is_refused_and_every_other_key_works(kind: Kind) {
     let store = Store::new(kind);
     let [good, bad] = ["good", "bad"].map(|name| store.new_key(name));
     store.damage("UPDATE api_key SET digest = substr(digest, 1, 31) WHERE name = 'bad'");

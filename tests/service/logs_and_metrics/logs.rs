@@ -23,7 +23,7 @@ fn talkative(access: &str) -> (Store, Server) {
     (store, server)
 }
 
-/// Returns a field of a log line in either format, as text; empty if absent.
+/// Returns a field of a log line as text, from the line itself or from its `fields`; empty if absent.
 fn field(line: &Value, name: &str) -> String {
     let found = [&line[name], &line["fields"][name]].into_iter().find(|value| !value.is_null());
     match found {
@@ -60,7 +60,7 @@ fn requests(client: &Client, web: &str, revoked: &str) -> [Row; 18] {
         refused(list().anonymous(), ""),
         (client.get(ORDERS), "GET", ORDERS, 501, "not_implemented", SERVICE),
         (client.get("/v1/nothing").key(web), "GET", "", 404, "route_not_found", "web-2"),
-        // These paths need no key, so the log names none.
+        // The next two paths need no key, so the log names no key.
         (client.get("/readyz").key(web), "GET", "/readyz", 200, "", ""),
         (client.get("/secret/3"), "GET", "", 404, "route_not_found", ""),
         (delete, "DELETE", "", 405, "method_not_allowed", SERVICE),
@@ -157,7 +157,7 @@ fn a_key_is_in_no_log_line_no_refusal_and_no_store() {
         text.windows(key.len()).any(|window| window.eq_ignore_ascii_case(key.as_bytes()))
     };
     let bytes = store.bytes();
-    assert!(holds(&bytes, "by key"), "the file of the store contains its rows");
+    assert!(holds(&bytes, "by key"), "the file of the store must contain its rows");
     let out = server.out();
     let log = server.stop();
     assert!(log.contains("unauthorized"), "{log}");

@@ -158,7 +158,7 @@ fn the_deprecated_operation_is_counted_by_the_name_of_the_key() {
     assert!((after.value(&calls("service key")) - 1.0).abs() < 0.5);
     watched.until("petstore_live_keys", 1.0);
 
-    // Calls are counted after the end of the operation too, whether the animal exists or not.
+    // Calls are counted after the operation is removed too, whether the animal exists or not.
     let ended = Watched::with(Store::memory(), |launch| launch.flag("--get-pet-sunset", "now"));
     for target in [address.as_str(), "/v1/pets/abc"] {
         ended.server.client().get(target).send().is(410);
@@ -170,7 +170,7 @@ fn the_deprecated_operation_is_counted_by_the_name_of_the_key() {
 /// Waits until the pool has this number of connections, of idle connections and of waiting calls.
 #[track_caller]
 fn pool_has(watched: &Watched, [connections, idle]: [f64; 2], waiting: RangeInclusive<f64>) {
-    wait::until(&format!("the pool has {connections}, {idle}, {waiting:?}"), || {
+    wait::until(&format!("{connections} connections, {idle} idle, {waiting:?} waiting"), || {
         let scrape = watched.scrape();
         let sample = |what: &str| scrape.value(&format!("petstore_postgres_pool_{what}"));
         (sample("connections") - connections).abs() < 0.5

@@ -33,9 +33,9 @@ fn the_document_describes_every_answer_and_nothing_else() {
         }
         shown.note(&scenario, &answer);
     }
-    // Here only the key check can fail, and no built-in store reports all keys as corrupt.
+    // Of listOrders, only the key check can fail, and no built-in store reports all keys as corrupt.
     shown.assume_alike(500, "listOrders", "listPets");
-    // The header is sent only after the date has passed, not in a rehearsal of the end.
+    // A 410 has `Sunset` only after that date has passed, not in a rehearsal of the removal.
     shown.headers.insert(("getPet".to_owned(), 410, "sunset".to_owned()));
     assert_eq!(document.statuses(), shown.statuses);
     let (mut examples, mut headers) = (BTreeSet::new(), BTreeSet::new());
@@ -55,7 +55,7 @@ impl Shown {
     fn assume_alike(&mut self, status: u16, operation: &str, other: &str) {
         assert!(
             self.statuses.insert((operation.to_owned(), status)),
-            "the operation has shown this status"
+            "a scenario provokes this status already"
         );
         for shown in [&mut self.examples, &mut self.headers] {
             let of_other =

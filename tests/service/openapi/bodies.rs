@@ -85,7 +85,7 @@ fn a_category_is_accepted_exactly_within_its_bounds() {
     for outside in [least - 1, most + 1] {
         add(outside).refuses(400, "invalid_pet");
     }
-    // An identifier outside its bounds names no animal, like an unassigned identifier within the bounds.
+    // Identifiers have the bounds of a category. An identifier outside them is no error: it names no animal.
     let id = &document.at("/components/parameters/petId")["schema"];
     let all = &document.at("/components/schemas/Pet")["properties"];
     for bound in ["minimum", "maximum"] {

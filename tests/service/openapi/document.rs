@@ -41,7 +41,7 @@ impl Document {
         operations.collect()
     }
 
-    /// Returns the value at `pointer`, and follows a reference.
+    /// Returns the value at `pointer`, or the target of the reference at `pointer`.
     #[track_caller]
     pub(super) fn at(&self, pointer: &str) -> &Value {
         let found = self.0.pointer(pointer);
@@ -52,7 +52,9 @@ impl Document {
     #[track_caller]
     pub(super) fn follow<'d>(&'d self, place: &'d Value) -> &'d Value {
         match place["$ref"].as_str() {
-            Some(target) => self.at(target.strip_prefix('#').expect("a reference into itself")),
+            Some(target) => {
+                self.at(target.strip_prefix('#').expect("a reference into the document"))
+            }
             None => place,
         }
     }
@@ -142,7 +144,7 @@ impl Document {
     }
 }
 
-/// Returns a bound of a schema, in a type with room on both sides.
+/// Returns a bound of a schema, in a type that also has the numbers beyond the bound.
 #[track_caller]
 pub(super) fn integer(schema: &Value, bound: &str) -> i128 {
     schema[bound].as_i64().unwrap_or_else(|| panic!("{bound}: {schema}")).into()

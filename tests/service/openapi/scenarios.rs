@@ -48,7 +48,7 @@ pub(super) fn all() -> Vec<Scenario> {
     all
 }
 
-/// Returns the scenarios of any operation.
+/// Returns the scenarios that every operation has.
 fn of_any((id, method, target): (&'static str, &'static str, &'static str)) -> [Scenario; 8] {
     let call = move |client: &Client| client.call(method, target);
     let json = "content-type: application/json\r\n";
@@ -75,7 +75,7 @@ fn of_any((id, method, target): (&'static str, &'static str, &'static str)) -> [
     ]
 }
 
-/// Returns a well-formed request to the calm server. Both versions of HTTP get the same answer.
+/// Returns a scenario with a well-formed request to the calm server. Over HTTP/1.1 and HTTP/2, the answers are equal.
 fn plain(
     operation: &'static str,
     status: u16,

@@ -13,7 +13,7 @@ use crate::support::{
 /// The timeouts of the hasty server. Its answers have this text where the examples have `10s`.
 pub(super) const TIMEOUT: &str = "250ms";
 
-/// The idempotency key of the first animal.
+/// The idempotency key of each animal begins with this text.
 pub(super) const USED_KEY: &str = "used";
 
 pub(super) struct Stage {
@@ -24,7 +24,7 @@ pub(super) struct Stage {
     pub(super) added: [Answer; 2],
     /// A server that waits for heads and bodies no longer than [`TIMEOUT`].
     pub(super) hasty: Server,
-    /// A server on which getPet has ended.
+    /// A server on which getPet is removed.
     pub(super) late: Server,
     /// A server whose store cannot read its keys.
     pub(super) unreadable: Damaged,

@@ -1,4 +1,4 @@
-//! The pages for browsers, `/docs` and `/catalogue`. Each is one document that loads nothing but data.
+//! The pages for browsers, `/docs` and `/catalogue`. Each is one HTML file that loads nothing but data.
 
 use serde_json::json;
 
@@ -13,7 +13,7 @@ use crate::support::{
 
 const PAGES: [&str; 2] = ["/docs", "/catalogue"];
 
-/// Returns the addresses in a page, as absolute paths. Relative addresses start from the root.
+/// Returns the addresses in the markup of a page. A relative address becomes a path from the root.
 fn addresses(page: &Answer) -> Vec<String> {
     let (markup, _script) = page.text().split_once("<script").unwrap();
     let starts = ["src=\"", "href=\"", "srcset=\"", "action=\"", "url(", "@import "];
@@ -25,7 +25,7 @@ fn addresses(page: &Answer) -> Vec<String> {
     written.map(rooted).collect()
 }
 
-/// The tests of `petstore-pages` have the whole policy, and that a page loads nothing but data.
+/// The tests of `petstore-pages` check the whole policy, and that a page loads nothing but data.
 #[test]
 fn a_page_is_sent_with_its_policy() {
     let server = Server::in_memory();

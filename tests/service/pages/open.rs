@@ -24,9 +24,9 @@ fn a_running_service_is_alive_and_ready(kind: Kind) {
     }
 }
 
-/// Paths of the catalogue need a key, with and without the base path.
+/// The paths of the operations are open neither under the base path nor without it.
 #[test]
-fn these_and_no_other_addresses_are_open() {
+fn only_pages_the_openapi_document_and_health_checks_are_open() {
     let server = Server::in_memory();
     let client = server.client();
     let document = client.get("/openapi.json").anonymous().send().is(200).json();

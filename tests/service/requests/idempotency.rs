@@ -62,7 +62,7 @@ fn a_repeat_gets_the_first_answer_after_the_animal_was_deleted_or_changed(kind: 
 }
 
 #[test]
-fn the_key_of_a_client_is_not_in_the_store() {
+fn an_idempotency_key_is_not_stored_in_clear_text() {
     let (store, server) = Server::on_file();
     let name = "Rex Shown";
     add(&server.client(), name, "hidden-in-the-store").send().is(201);
@@ -75,8 +75,8 @@ fn the_key_of_a_client_is_not_in_the_store() {
     assert!(holds(name) && !holds("hidden-in-the-store"));
 }
 
-/// Adds an animal, leaves before the answer, and adds the animal again. Returns whether the first request had added
-/// it.
+/// Adds an animal, disconnects before the answer, and adds the animal again. Returns whether the first request had
+/// added it.
 fn lose_the_answer(server: &Server, client: &Client, number: usize) -> bool {
     let (name, key) = (format!("Rex {number}"), format!("lost-{number}"));
     let body = pet(&name).to_string();
@@ -104,7 +104,7 @@ fn a_retry_after_a_lost_answer_adds_no_second_animal(kind: Kind) {
         let threads: Vec<_> = (0..4).map(|first| scope.spawn(move || some(first))).collect();
         threads.into_iter().map(|thread| thread.join().unwrap()).sum()
     });
-    assert_ne!(replayed, 0, "no animal was added whose answer was lost");
+    assert_ne!(replayed, 0, "no first request had added its animal");
     let animals = everything(&client);
     let names: HashSet<_> = animals.iter().map(|pet| pet["name"].as_str().unwrap()).collect();
     assert_eq!((animals.len(), names.len()), (LOST, LOST));

@@ -1,4 +1,4 @@
-//! The limit on the size of a body, and a refusal that the client can read.
+//! The limit on the size of a body, and refusals before the client sends its body.
 
 use std::io::Cursor;
 

@@ -61,7 +61,7 @@ fn every_command_tells_wrong_usage_from_a_failure_by_its_exit_code() {
         petstore(&surplus).finish().fails(2, "--no-such-flag");
     }
     let tried: BTreeSet<_> = FAILURES.map(|(command, ..)| command.to_owned()).into();
-    assert_eq!(commands(""), tried, "every command is in the table");
+    assert_eq!(commands(""), tried, "every command must be in the table");
 }
 
 #[test]

@@ -62,7 +62,7 @@ fn an_unknown_variable_causes_a_warning_without_its_value() {
 }
 
 #[test]
-fn config_check_checks_every_setting_except_the_store() {
+fn config_check_checks_every_setting_and_does_not_open_the_store() {
     let store = Store::memory();
     let config = store.write("petstore.toml", "store = \"sqlite:/nowhere/at/all.db\"\n");
     check(&["--config", &config]).fails(2, "/nowhere/at/all.db: its directory does not exist");
@@ -126,7 +126,7 @@ fn a_setting_with_several_values_takes_a_list_in_the_file() {
     assert_eq!(command::exit(&mut service), Some(0));
     let config = store.write("petstore.toml", "listen = [\"nowhere\"]");
     check(&["--config", &config]).fails(2, "for 'listen' in /");
-    // A variable has them between commas.
+    // In a variable, commas separate the values.
     let origins = "https://a.example,https://b.example";
     petstore(&["config", "check"]).env("PETSTORE_CORS_ORIGIN", origins).finish().succeeds();
 }
@@ -165,8 +165,8 @@ fn the_url_of_a_store_may_come_from_a_file() {
     let list = store.keys(&["list"]).succeeds();
     assert!(["flag", "variable", "setting"].iter().all(|name| list.contains(name)), "{list}");
 
-    // A flag overrides a variable, in either form, and both override the settings file. Two forms in one place are
-    // refused.
+    // In either form (`store` or `store-file`), a flag overrides a variable, and both override the settings file. Both
+    // forms in one place are refused.
     let flag =
         petstore(&["keys", "list", "--store-file", &file]).env("PETSTORE_STORE", "sqlite:no");
     assert_eq!(flag.finish().succeeds(), list);

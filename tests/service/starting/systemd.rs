@@ -58,7 +58,7 @@ fn the_service_manager_is_notified_of_start_and_stop() {
     let server = manager.launch(&store).start();
     assert_eq!(manager.hears(), "READY=1");
     let mut open = server.raw();
-    open.send("GET /livez HTTP/1.1\r\n"); // The drain waits for the rest of it.
+    open.send("GET /livez HTTP/1.1\r\n"); // The drain waits for the rest.
     server.signal("TERM");
     assert_eq!(manager.hears(), "STOPPING=1");
 }
@@ -118,7 +118,7 @@ fn a_restart_on_the_sockets_of_the_service_manager_refuses_nobody() {
     let (tcp, unix) =
         (TcpListener::bind("127.0.0.1:0").unwrap(), UnixListener::bind(&path).unwrap());
     for _ in 0..2 {
-        // The service has not accepted the connections yet.
+        // Both connections wait in the queues of the sockets until the service starts.
         let mut early = Raw::to(tcp.local_addr().unwrap());
         early.send(post(&pet("early").to_string()));
         let mut other = UnixStream::connect(&path).unwrap();
@@ -132,7 +132,7 @@ fn a_restart_on_the_sockets_of_the_service_manager_refuses_nobody() {
         assert!(answer.starts_with("HTTP/1.1 200 OK"), "{answer}");
         command::signal(&service, "TERM");
         assert_eq!(command::exit(&mut service), Some(0));
-        assert!(path.exists(), "the file is the service manager's");
+        assert!(path.exists(), "the service removed the socket file of the service manager");
     }
 }
 
@@ -141,7 +141,7 @@ fn a_slow_start_is_alive_and_asks_for_more_time() {
     let (manager, store) = (Manager::new(), Store::new(Kind::Memory));
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let client = Client::http1(format!("http://{}", listener.local_addr().unwrap()));
-    // The service prepares the store until it reaches the end of the file.
+    // The service prepares the store until it has read the whole seed file.
     let seed = store.folder().join("pets.ndjson");
     complete(Command::new("mkfifo").arg(&seed)).succeeds();
     let mut command = taking_over(listener, None);

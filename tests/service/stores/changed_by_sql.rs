@@ -67,7 +67,10 @@ fn shows_in_pages(store: &Store, client: &Client, limit: Duration) {
         wait::within(limit, &sql, || {
             let (status, found, new) = page(client, "available", Some(&tag));
             if status == 200 {
-                assert_ne!(new, tag, "{sql}: the tag is that of the page before, {last:?}");
+                assert_ne!(
+                    new, tag,
+                    "{sql}: the page has the entity tag of the previous page, {last:?}"
+                );
                 assert_eq!(found, expected, "{sql}");
                 (last, tag) = (found, new);
             }
@@ -91,7 +94,7 @@ fn shows_in_tags(store: &Store, client: &Client, limit: Duration) {
             targets.iter().zip(&tags).all(|(target, tag)| ask(target, tag).status == 200)
         });
     }
-    // A tag depends on the answer alone, so the restored state has its first tag again.
+    // An entity tag depends only on the answer, so the first state has its first entity tag again.
     store.try_sql(&format!("UPDATE pet SET status = 'available' WHERE id = {}", ids[0])).unwrap();
     wait::within(limit, "the first state shows", || {
         targets.iter().zip(&first).all(|(target, tag)| ask(target, tag).status == 304)

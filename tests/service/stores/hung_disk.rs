@@ -1,4 +1,4 @@
-//! Requests that need no read while reads from the disk hang.
+//! Reads from the disk that hang: other requests are served, the reads time out, and a stop does not wait for them.
 
 use std::thread;
 
@@ -11,7 +11,7 @@ use crate::support::{
     wait,
 };
 
-/// Starts a server on a file. Only the pages that its writer needs are in memory.
+/// Starts a server on a SQLite file. It has only the database pages in memory that its writer needs.
 fn server(disk: &Disk, flags: &[(&str, &str)]) -> (Store, Server) {
     let store = Store::sqlite();
     let first = Launch::on(&store).start();
@@ -24,7 +24,7 @@ fn server(disk: &Disk, flags: &[(&str, &str)]) -> (Store, Server) {
     (store, server)
 }
 
-/// Makes reads hang, and sends more reads than there are processors until all of them hang.
+/// Makes reads hang, sends more reads than there are processors, and waits until all of them hang.
 fn hang(disk: &Disk, server: &Server) -> Vec<Raw> {
     disk.hang();
     let reads = 8 + thread::available_parallelism().unwrap().get();
@@ -87,7 +87,7 @@ fn a_stop_ends_also_while_reads_hang() {
     assert_eq!(server.exit(), Some(0), "{}", server.log());
 }
 
-/// The worker that waits for sockets gets the request while no other worker is awake.
+/// The tokio worker that waits for sockets gets the request while no other worker is awake.
 #[petstore_testing::needs(time)]
 #[test]
 fn a_hung_read_on_an_idle_service_does_not_block_sockets() {
@@ -98,7 +98,7 @@ fn a_hung_read_on_an_idle_service_does_not_block_sockets() {
         raw.send(head("GET", "/livez", ""));
         raw.answer("GET", "/livez").is(200);
     }
-    // By then all workers sleep.
+    // After this time, all workers sleep.
     thread::sleep(std::time::Duration::from_millis(300));
     disk.hang();
     let [reading, other] = &mut connections;

@@ -65,14 +65,14 @@ fn a_tag_of_one_is_known_on_the_other_until_somebody_adds(kind: Kind) {
     additions_show_on_the_other(kind);
 }
 
-/// Asserts a bound on the median: an instance polls for changes many times a second.
+/// Asserts a bound on the median, because each time includes the wait for the next poll of the other instance.
 fn an_addition_shows_on_the_other_within_100_ms(kind: Kind) {
     let mut times = additions_show_on_the_other(kind);
     times.sort_unstable();
     assert!(times[times.len() / 2] <= Duration::from_millis(100), "{times:.1?}");
 }
 
-/// Adds animals on either instance in turn. Returns the time until each addition shows on the other instance.
+/// Adds animals on each instance in turn. Returns the time until each addition shows on the other instance.
 fn additions_show_on_the_other(kind: Kind) -> Vec<Duration> {
     let (_store, servers) = start(kind);
     let clients = servers.each_ref().map(Server::client);

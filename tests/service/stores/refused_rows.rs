@@ -29,7 +29,7 @@ fn a_refused_row_fails_its_own_request_and_the_log_names_the_rule(kind: Kind) {
     client.add(&pet("Taken")).send().is(201);
     store.try_sql(INDEX).unwrap();
     let add = |name: String| client.add(&pet(&name)).header("idempotency-key", &name).send();
-    // In one group with other additions, and alone.
+    // Refused rows that may share a group with other additions. A later one comes alone.
     thread::scope(|scope| {
         for writer in 0..8 {
             let add = &add;
@@ -50,7 +50,7 @@ fn a_refused_row_fails_its_own_request_and_the_log_names_the_rule(kind: Kind) {
     assert_eq!(again.header("idempotency-replayed"), Some("true"));
     let reused = client.add(&pet("taken")).header("idempotency-key", "1-0").send();
     reused.refuses(422, "idempotency_key_reused");
-    // The log leaves out most of so many lines.
+    // The log leaves out most lines about a cause that repeats often.
     let names = |line: &str| line.contains("\"cause\":") && line.contains("one_name");
     wait::until("the log names the rule", || server.log().lines().any(names));
     assert_eq!(store.pets(), 61);

@@ -40,7 +40,7 @@ impl Granted {
         self.database.sql(&format!("SET search_path = zoo; {sql}")).unwrap();
     }
 
-    /// Uses a service and returns whether everything works, which needs every right.
+    /// Uses a service so that it needs every right. Returns whether everything works.
     fn works(&self, server: Server) -> bool {
         let client = server.client();
         let get = |path: &str| client.get(path).key(&self.key).send().status;
@@ -102,7 +102,7 @@ fn a_role_serves_with_the_documented_rights_and_not_with_one_less() {
                     assert!(refused.stderr.contains(&named), "{taken_right}: {refused:?}");
                 } else {
                     let server = launch().start();
-                    assert!(!granted.works(server), "it works without {taken_right}");
+                    assert!(!granted.works(server), "the service works without {taken_right}");
                 }
                 granted.sql(&format!("GRANT {right} ON {object} TO clerk"));
                 taken += 1;

@@ -52,7 +52,7 @@ fn an_import_and_a_copy_end_when_the_disk_has_them() {
     store.url += "?synchronous=normal";
     let log = store.folder().join("petstore.db-wal");
     // The store exists, so opening it synchronizes nothing. Another process keeps it open, because the last process to
-    // close a store would synchronize changes that a commit did not.
+    // close a store also synchronizes changes that no commit has synchronized.
     let server = Launch::on(&store).start();
     store.new_key("web");
     let import = petstore(&["import", "-", "--store", &store.url]).fed().disk(&disk);

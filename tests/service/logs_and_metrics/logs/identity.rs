@@ -30,7 +30,7 @@ fn line_of(server: &Server, status: u16) -> Value {
     found.unwrap()
 }
 
-/// Hyper does not read these requests to their end, so the service logs them elsewhere.
+/// Most of these requests have no whole head, so they reach no handler, and other code logs them.
 #[test]
 fn the_line_of_an_unreadable_request_names_its_peer() {
     let store = Store::memory();
@@ -94,7 +94,8 @@ fn client_behind(kind: Kind, path: &str, more: &[(&str, &str)]) -> String {
 #[test]
 fn the_client_behind_a_trusted_proxy_is_named() {
     let trusted = [("--trusted-proxy", "192.0.2.0/24,127.0.0.1")];
-    // nginx and HAProxy pass on the client's `X-Forwarded-For`, and the client's address is trusted too.
+    // nginx and HAProxy pass on the `X-Forwarded-For` of the test, and Caddy drops it. The address of the test is
+    // trusted like the address of the proxy, so the service looks behind it.
     for (kind, expected) in
         [(Kind::Nginx, "203.0.113.7"), (Kind::Haproxy, "203.0.113.7"), (Kind::Caddy, "127.0.0.1")]
     {

@@ -37,7 +37,7 @@ fn named() -> BTreeSet<&'static str> {
     named.map(|name| name.strip_suffix("_bucket").unwrap_or(name)).collect()
 }
 
-/// Waits until a service serves each metric in `names`. The size of a store is at least one page.
+/// Waits until a service serves each metric in `names`. The size of a store must be at least one page of its file.
 fn are_served<'a>(watched: &Watched, names: impl Iterator<Item = &'a str>) {
     for name in names {
         let is_size = ["_database_bytes", "_wal_bytes"].iter().any(|end| name.ends_with(end));
@@ -60,7 +60,7 @@ fn the_metrics_of_the_alerts_are_served() {
         let others = ["petstore_postgres_", "petstore_etcd_", "petstore_backup_"];
         !others.iter().any(|of| name.starts_with(of))
     });
-    // Another process writes to the write-ahead log, so the log has a size.
+    // Another process writes to the store, so the write-ahead log is not empty.
     watched.store.new_key("written");
     are_served(&watched, named.into_iter());
 }
@@ -83,7 +83,8 @@ fn each_alert_links_its_part_of_the_runbook() {
     for alert in ALERTS.split("- alert: ").skip(1) {
         let name = alert.lines().next().unwrap();
         let link = alert.lines().find_map(|line| line.trim().strip_prefix("runbook_url: "));
-        let (_, anchor) = link.unwrap_or_else(|| panic!("{name}")).split_once('#').unwrap();
+        let (_, anchor) =
+            link.unwrap_or_else(|| panic!("{name} has no runbook_url")).split_once('#').unwrap();
         assert_eq!(anchor, name.to_lowercase());
         parts.insert(name);
     }
@@ -97,9 +98,9 @@ fn a_dependent_alert_is_inhibited() {
     let names = rules.split(|part: char| !part.is_ascii_alphanumeric());
     let names: Vec<_> = names.filter(|word| word.starts_with("Petstore")).collect();
     for name in &names {
-        assert!(ALERTS.contains(&format!("- alert: {name}\n")), "there is no {name}");
+        assert!(ALERTS.contains(&format!("- alert: {name}\n")), "there is no alert {name}");
     }
-    // A dead store fires these alerts too.
+    // A store that cannot be reached fires these alerts too.
     let (_, rule) = rules.split_once("'alertname=\"PetstoreNotReady\"'").unwrap();
     let rule = rule.split("source_matchers").next().unwrap();
     for name in ["PetstoreStoreErrors", "PetstoreFailing"] {

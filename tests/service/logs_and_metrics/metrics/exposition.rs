@@ -1,4 +1,4 @@
-//! The samples of a scrape. `promtool_accepts_the_metrics` holds that the format is correct.
+//! The samples of a scrape. `promtool_accepts_the_metrics` checks that the format is correct.
 
 use std::collections::BTreeMap;
 

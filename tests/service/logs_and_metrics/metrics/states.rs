@@ -1,4 +1,4 @@
-//! Metrics of the service's state, and counters that are exported with the value 0.
+//! Metrics of the service's state, and counters that are exported from the start, with the value 0.
 
 use std::{fs, time::SystemTime};
 
@@ -71,7 +71,7 @@ fn every_live_key_has_counters_and_its_expiry() {
     let now = SystemTime::UNIX_EPOCH.elapsed().unwrap().as_secs_f64();
     let left = after.value(&of(ends, "brief")) - now;
     assert!((29.0 * DAY..=30.0 * DAY).contains(&left), "{left}");
-    // The metric shows the newest key of a name: the rolled key expires later than the old key, or never.
+    // The metric shows the newest key of a name: it is valid for 30 days again, and the old key for at most 24 hours.
     store.keys(&["roll", "brief", "--overlap", "24h"]).succeeds();
     watched.until("petstore_live_keys", 3.0);
     let rolled = watched.scrape();
@@ -80,7 +80,7 @@ fn every_live_key_has_counters_and_its_expiry() {
     wait::until("the revoked key's expiry is gone", || watched.scrape().series_of(ends) == 0);
     assert!(
         watched.scrape().is_at_zero(&of(revoked, "brief")),
-        "the counters of the revoked key stay"
+        "the counters of the revoked key must stay"
     );
 }
 
