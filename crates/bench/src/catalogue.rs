@@ -1,4 +1,4 @@
-//! Filled stores. `petstore import` fills them, so that the benchmark does not depend on a schema.
+//! Filled stores. `petstore import` fills them, so that the benchmark does not depend on a store's schema.
 
 use std::{
     fs::{self, OpenOptions},

@@ -39,7 +39,7 @@ impl Harness for ScratchFiles {
     }
 }
 
-/// Removed with everything in it when it is dropped.
+/// The place of one store: a directory that is removed with its content when this value is dropped.
 struct Directory {
     directory: TempDir,
     archive: bool,
