@@ -123,9 +123,9 @@ impl Run<'_> {
             Err(TransferError::OtherData(difference)) => {
                 let [source, target] = [&self.mover.source.label, &self.mover.target.label];
                 Err(TransferError::Refused(format!(
-                    "{target} has already taken the place of {source}, but {source} is open and holds a row that {target} \
-                     does not hold: {difference}; probably {source} is a copy of the old store that was written to since; \
-                     to make it an independent store, run 'petstore store release {source} --force'"
+                    "{target} has already taken the place of {source}, but {source} is open and holds a row that \
+                     {target} does not hold: {difference}; probably {source} is a copy of the old store that was \
+                     written to since; to make it an independent store, run 'petstore store release {source} --force'"
                 )))
             }
             Err(error) => Err(error),
