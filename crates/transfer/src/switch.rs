@@ -146,8 +146,8 @@ impl CurrentStore {
     }
 }
 
-/// Calls the current store until it does not refuse the call as sealed. Unless `$is_newest`, waits for a poll, and calls
-/// again if another store has become the current one.
+/// Calls the current store until it does not refuse the call as sealed. If `$is_newest` is `false`, the other store may
+/// hold newer rows: waits for a poll, and calls again if the other store has become the current one.
 macro_rules! on_open_store {
     ($self:ident, |$ports:ident| $call:expr, |$done:ident| $is_newest:expr) => {
         loop {

@@ -34,7 +34,7 @@ enum Fault {
     HangsAtOpening,
     /// Filling fails while the old store is sealed.
     FailsToFill,
-    /// While a batch is copied, the same number of animals is added to the old store.
+    /// While a batch is copied, as many animals as the batch has are added to the old store.
     Grows,
     /// Copying takes one millisecond per animal.
     IsSlow,

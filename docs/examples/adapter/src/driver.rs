@@ -19,7 +19,7 @@ pub const FILE_STORES: StoreDriver = StoreDriver {
     parse: |url| Ok(Arc::new(FileLocation { path: path(url)?, archive: true })),
 };
 
-/// The same stores, with their archives hidden.
+/// As [`FILE_STORES`], but the stores have neither an archive nor a handover.
 pub const WITHOUT_ARCHIVE: StoreDriver = StoreDriver {
     parse: |url| Ok(Arc::new(FileLocation { path: path(url)?, archive: false })),
     ..FILE_STORES

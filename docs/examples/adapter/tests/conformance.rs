@@ -1,4 +1,4 @@
-//! The contract of the storage ports, kept on one file: throw-away stores, each in a temporary directory of
+//! The contract of the storage ports, tested on stores in one file: throw-away stores, each in a temporary directory of
 //! its own, and a test for each promise.
 
 use std::sync::Arc;
