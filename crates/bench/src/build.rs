@@ -15,8 +15,8 @@ pub(crate) fn workspace() -> &'static Path {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
 }
 
-/// Builds the binary with `profile` and the other flags of the README. Returns the path of the binary in the target
-/// folder of this program.
+/// Builds the binary as the README does, but with `profile`. Returns the path of the binary in the target folder of
+/// this program.
 pub(crate) fn petstore(profile: &str) -> Result<PathBuf> {
     ensure!(
         !cfg!(debug_assertions),

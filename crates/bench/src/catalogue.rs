@@ -1,4 +1,4 @@
-//! Filled stores. `petstore import` fills them, so that the benchmark does not depend on a schema.
+//! Filled stores. `petstore import` fills them, so that the benchmark does not depend on a store's schema.
 
 use std::{
     fs::{self, OpenOptions},
@@ -14,7 +14,7 @@ use crate::{console::note, server};
 /// Returns the animal `number` as one line of JSON without a line ending. Of ten consecutive animals, four are
 /// available, three are pending, two are sold, and one animal has no status.
 pub(crate) fn animal(number: u64) -> String {
-    // Every ninth name is not ASCII, because such names cost more.
+    // Every ninth name is not ASCII: the service needs more time for such a name.
     let first = if number % 9 == 8 { "Zoë" } else { "Bella" };
     let name = format!("{first} {number}");
     let mut pet = serde_json::json!({ "name": name, "categoryId": number % 50 });

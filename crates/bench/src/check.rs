@@ -8,13 +8,13 @@ use crate::{
     request::{Expect, Request},
 };
 
-/// The number of requests of a workload that are checked before and after the measurement.
+/// About this many requests of a workload are checked before and after the measurement.
 const SPOT_CHECKS: usize = 20;
 
 /// The first bytes of a gzip file (RFC 1952, section 2.3.1).
 const GZIP: &[u8] = &[0x1f, 0x8b];
 
-/// Sends some of the requests, at even intervals, and checks the responses.
+/// Sends every n-th of the requests, about `SPOT_CHECKS` in all, and checks the responses.
 pub(crate) fn spot_check(client: &mut Client, requests: &[Request]) -> Result<()> {
     let step = (requests.len() / SPOT_CHECKS).max(1);
     requests.iter().step_by(step).try_for_each(|request| checked(client, request).map(drop))
@@ -54,7 +54,8 @@ fn verify(expect: Expect, answer: &Answer) -> Result<()> {
     ensure!(header(answer, "content-type") == Some("application/json"), "it should be JSON");
     if expect == Expect::Compressed {
         let is_gzip = header(answer, "content-encoding") == Some("gzip");
-        ensure!(has_tag && is_gzip && answer.body().starts_with(GZIP), "it should be compressed");
+        let is_compressed = has_tag && is_gzip && answer.body().starts_with(GZIP);
+        ensure!(is_compressed, "it should have an ETag and a body compressed by gzip");
         return Ok(());
     }
     let body: Value = serde_json::from_slice(answer.body()).context("its body should be JSON")?;
@@ -67,7 +68,10 @@ fn verify(expect: Expect, answer: &Answer) -> Result<()> {
         Expect::Created => {
             let location = format!("/v1/pets/{}", body["id"]);
             let right = is_pet(&body) && header(answer, "location") == Some(&location);
-            ensure!(right, "it should be an animal at its Location");
+            ensure!(
+                right,
+                "its body should be an animal, and its Location the address of the animal"
+            );
         }
         Expect::Unchanged | Expect::Compressed => {}
     }
@@ -80,7 +84,7 @@ fn page(body: &Value, limit: usize, has_next: bool) -> Result<()> {
     let ids: Vec<_> = pets.iter().filter_map(|pet| pet["id"].as_i64()).collect();
     ensure!(ids.is_sorted_by(|a, b| a < b), "its animals should be in order");
     let right = if has_next { pets.len() == limit } else { (1..=limit).contains(&pets.len()) };
-    ensure!(right, "it should have {limit} animals");
+    ensure!(right, "it should have {limit} animals, or 1 to {limit} on the last page");
     Ok(())
 }
 

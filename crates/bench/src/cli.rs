@@ -10,7 +10,8 @@ const NOTES: &str = "\
 The default report is --ratios. Give --binary twice to compare two builds in turns under the same load; \
 the ratio is the second to the first.
 
-Exit codes: 0 success, 1 a wrong response or a failure, 2 wrong usage. Slowness is no failure.";
+Exit codes: 0 success, 1 a wrong response or a failure, 2 wrong usage. A slow service is no failure, but \
+an instruction count above the tolerance is one.";
 
 /// Measures the petstore service against bare hyper on the same machine, in turns.
 #[derive(Debug, Parser)]
@@ -38,7 +39,7 @@ pub(crate) struct Cli {
 /// The options of a measurement.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct Options {
-    /// Short form for continuous integration: a few workloads on 64 connections.
+    /// Short form for continuous integration: 8 workloads, fewer rounds and a smaller store.
     #[arg(long)]
     pub(crate) short: bool,
     /// Built petstore to measure; twice to compare the second with the first [default: build this workspace with the
@@ -48,19 +49,20 @@ pub(crate) struct Options {
     /// Names of the workloads [default: all].
     #[arg(long, value_name = "NAME,…", value_delimiter = ',', value_parser = workload_names())]
     pub(crate) workloads: Vec<String>,
-    /// Numbers of connections, one row for each.
+    /// Numbers of connections for --ratios, one row for each.
     #[arg(long, value_name = "NUMBER,…", value_delimiter = ',', default_values_t = [64])]
     pub(crate) connections: Vec<usize>,
-    /// Rounds of each server [default: 5; with --short 3].
+    /// Rounds of each server for --ratios [default: 5; with --short 3].
     #[arg(long, value_name = "NUMBER")]
     pub(crate) rounds: Option<usize>,
     /// Seconds of a round.
     #[arg(long, value_name = "NUMBER", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) seconds: u32,
-    /// Markdown document whose tables, each between its markers, are replaced.
+    /// Markdown document to update: each report replaces the text between `<!-- begin: NAME -->` and
+    /// `<!-- end: NAME -->`, where NAME is `ratios`, `instructions` or `calls`.
     #[arg(long, value_name = "FILE")]
     pub(crate) write: Option<PathBuf>,
-    /// Replace the counts in the repository by the new counts.
+    /// With --instructions: replace the instruction counts in the repository by the new counts.
     #[arg(long)]
     pub(crate) accept: bool,
 }

@@ -14,7 +14,7 @@ pub(crate) fn run(load: &Load, target: Target) -> Result<Tally> {
     ask(load, target, &["--duration", &target.seconds.to_string()])
 }
 
-/// Sends the first request of `load`. `amount` is h2load's flags for the duration or the number of requests.
+/// Sends the first request of `load`. `amount` holds h2load's flags for the duration or the number of requests.
 pub(crate) fn ask(load: &Load, target: Target, amount: &[&str]) -> Result<Tally> {
     let log = load.folder.join("h2load.log");
     // h2load appends to an existing log.

@@ -48,8 +48,8 @@ const WARM_UP: usize = 128;
 /// The number of counted requests of each path.
 const COUNTED: usize = 1024;
 
-/// Counts all paths. Returns the report, and whether the counts are within the tolerance. `accept` writes the counts to the
-/// repository.
+/// Counts all paths. Returns the report, and an error if a count exceeds the tolerance. `accept` writes the counts to
+/// the repository.
 pub(crate) fn run(setup: &Setup, accept: bool) -> Result<(Report, Result<()>)> {
     let seed = Seed::new(&setup.binary, setup.folder(), ANIMALS)?;
     let mut servers: Vec<(&[&str], Server, Callgrind)> = Vec::new();

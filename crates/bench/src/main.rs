@@ -1,4 +1,4 @@
-//! Measures the petstore service: beside bare hyper, beside another build, and in instructions.
+//! Measures the petstore service: its speed beside bare hyper or another build, its instructions and its system calls.
 //!
 //! `workload.rs` defines the requests of clients. `contest.rs` runs two servers in turns under the same load. The reports
 //! are in `ratios.rs`, `instructions.rs` and `calls.rs`.

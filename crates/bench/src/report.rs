@@ -20,7 +20,7 @@ pub(crate) struct Report {
     pub(crate) rows: Vec<Vec<String>>,
     /// A paragraph below the table.
     pub(crate) note: String,
-    /// The build profile of petstore.
+    /// The text after "profile" below the table, such as `dist`.
     pub(crate) built: &'static str,
 }
 

@@ -44,7 +44,8 @@ impl Round {
         self.tally.requests as f64 / self.tally.seconds
     }
 
-    /// Returns the processor time of the server per request, in microseconds. The total is at least one tick.
+    /// Returns the processor time of the server per request, in microseconds. A shorter time than one tick counts as
+    /// one tick.
     pub(crate) fn cpu_per_request(&self) -> f64 {
         self.cpu.max(0.01) * 1e6 / self.tally.requests as f64
     }

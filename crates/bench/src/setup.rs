@@ -21,9 +21,9 @@ pub(crate) struct Effort {
 /// The input of every report.
 #[derive(Debug)]
 pub(crate) struct Setup {
-    /// The measured petstore: the last `--binary`.
+    /// The measured petstore: the last `--binary`, or a new build.
     pub(crate) binary: PathBuf,
-    /// The build profile, for the report.
+    /// The text after "profile" in the report: `release`, `dist`, or `of a given binary`.
     pub(crate) built: &'static str,
     /// The first of two `--binary`, which is the baseline.
     pub(crate) older: Option<PathBuf>,

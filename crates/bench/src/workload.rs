@@ -11,7 +11,7 @@ use crate::{
 
 /// The number of different pages in the workload `pages`.
 const PAGES: usize = 1000;
-/// The largest number of different animals in the workload `get`, which exceeds the cache.
+/// The largest number of different animals in the workload `get`: more than the page cache can hold.
 const MAX_IDS: u64 = 100_000;
 /// The number of different animals in the workload `hits`. All of them are cached.
 const CACHED_IDS: u64 = 20;

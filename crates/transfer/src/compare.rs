@@ -22,9 +22,10 @@ pub(crate) struct Position {
 
 /// The result of a comparison that found no difference.
 pub(crate) struct Compared {
-    /// The last animal of the target.
+    /// The last compared animal of the target; of the source for [`Expect::Whole`].
     pub(crate) last: Option<PetId>,
-    /// The number of rows of the target that were compared. Expired records are not compared.
+    /// The number of compared rows of the target; of the source for [`Expect::Whole`]. Expired records are not
+    /// compared.
     pub(crate) counts: StoreCounts,
 }
 
@@ -78,7 +79,7 @@ impl Pair {
         Ok(Compared { last, counts: StoreCounts { pets, keys, records } })
     }
 
-    /// Compares the rows of one kind. Returns their number in the target.
+    /// Compares the rows of one kind. Returns their number in the target; in the source for [`Expect::Whole`].
     async fn rows<R: Row>(
         &mut self,
         expect: Expect,
@@ -116,8 +117,8 @@ impl Pair {
     }
 }
 
-/// Compares rows in their order. Unless `expect` is [`Expect::Equal`], one store holds a part of the other store's rows.
-/// Returns the number of rows in the part: in the source for [`Expect::Whole`], otherwise in the target.
+/// Compares rows in their order. Unless `expect` is [`Expect::Equal`], one store holds a part of the other store's
+/// rows. Returns the number of rows of the source for [`Expect::Whole`], otherwise of the target.
 async fn compare<'s, R: Row>(
     source: Reader<'s, R>,
     target: Reader<'s, R>,
@@ -134,7 +135,7 @@ async fn compare<'s, R: Row>(
         let [source, target] = [source, target].map(|row| row.map(Row::words));
         TransferError::OtherData(Difference { what, source, target })
     };
-    // Rows that only the part holds. Each must have been replaced in the whole.
+    // Rows that only the part holds so far. The other store must hold a later row that replaced each of them.
     let (mut replaced, mut count) = (HashMap::new(), 0);
     let (mut next_whole, mut next_part) = (whole_rows.next().await?, part_rows.next().await?);
     loop {

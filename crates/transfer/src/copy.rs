@@ -10,7 +10,7 @@ use crate::{
     rows::{Copied, RowWriter},
 };
 
-/// The identity of a source that has none.
+/// Stands for the identity of a source without the port `Handover`.
 const UNKNOWN: StoreId = StoreId([0; 16]);
 
 const CONCURRENT_WRITE: &str = "another program wrote to the target meanwhile; run the copy again when nothing else uses the target";
@@ -89,7 +89,7 @@ pub async fn copy(
         let from = if let Phase::Open { from } = found.phase { from } else { None };
         change(*handover, claim, claim.next(Phase::Open { from })).await?;
     } else {
-        // The target holds as many animals as the source, so no other program has written to it.
+        // If the numbers of animals differ, another program has written to the target.
         let counts = async { target.archive.snapshot().await?.counts().await };
         if counts.await.map_err(TransferError::target)?.pets != total.pets {
             return Err(TransferError::failed(CONCURRENT_WRITE));

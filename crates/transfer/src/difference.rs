@@ -44,7 +44,7 @@ impl fmt::Display for Difference {
 /// A kind of row. A snapshot returns the rows of a kind in the order of their places.
 pub(crate) trait Row: Clone + PartialEq + Send + Sync + Sized {
     type Place: Copy + Ord + Send + Sync;
-    /// `true` if an earlier copy may lack rows before its last one, and may hold rows that were
+    /// `true` if an earlier copy may lack rows before its last row, and may hold rows that were
     /// [replaced](Self::replaces) since.
     const HAS_GAPS: bool = true;
 

@@ -125,7 +125,7 @@ impl Mover {
         Box::pin(Run::new(self, Goal::HandOver, on_progress).finish()).await
     }
 
-    /// Cancels a handover before the target is open: ends the filling of the target, then opens the source. The target
+    /// Cancels a handover before the target is open: opens the source, then ends the filling of the target. The target
     /// keeps its rows for another run.
     ///
     /// # Errors

@@ -29,9 +29,9 @@ pub(crate) struct RowWriter<'t> {
 /// The rows copied so far.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Copied {
-    /// The last animal and the last record.
+    /// The last copied animal and the last copied record.
     pub(crate) last: Position,
-    /// The API keys of the source.
+    /// The API keys of the source, as they were last copied.
     pub(crate) keys: Vec<ApiKey>,
     /// The number of copied animals and records. A copy also counts the animals that it has found in the target.
     pub(crate) pets: u64,
@@ -85,7 +85,7 @@ impl RowWriter<'_> {
         Ok(())
     }
 
-    /// Writes rows in as few calls as the target permits, and notes them in `copied`.
+    /// Writes rows in as few calls as the target permits, and adds them to `copied`.
     async fn write(&self, mut rows: Rows, copied: &mut Copied) -> Result<(), TransferError> {
         let (pets, records) = (rows.pets.len() as u64, rows.records.len() as u64);
         let last = rows.pets.last().map(|pet| pet.id);

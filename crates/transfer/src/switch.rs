@@ -61,8 +61,8 @@ struct View {
 
 /// The result of the last polls of both stores.
 struct Poll {
-    /// The start of the poll. While neither store is open, the start of the older poll of both stores; `None` if the state
-    /// of the next store is missing, or may not stay.
+    /// The start of the poll. While neither store is open, the start of the older poll of both stores; `None` if the
+    /// state of the other store is missing, or may change within a moment.
     began: Option<Instant>,
     found: Found,
 }
@@ -115,8 +115,9 @@ impl CurrentStore {
         })
     }
 
-    /// Wakes the polls, and waits up to `limit` until a poll that begins now finds what `may_end` accepts, or until
-    /// `ports` are not the current ones. Returns whether they are. Fails for a store that was handed over to a third store.
+    /// Wakes the polls, and waits up to `limit` until a poll that begins from now on finds what `may_end` accepts, or
+    /// until another store is the current one. Returns whether `ports` are still those of the current store. Fails for
+    /// a store that was handed over to a third store.
     async fn wait(
         &self,
         ports: &Arc<Ports>,
@@ -145,8 +146,8 @@ impl CurrentStore {
     }
 }
 
-/// Calls the current store until it does not refuse the call as sealed. Unless `$is_newest`, waits for a poll, and calls
-/// again if another store has become the current one.
+/// Calls the current store until it does not refuse the call as sealed. If `$is_newest` is `false`, the other store may
+/// hold newer rows: waits for a poll, and calls again if the other store has become the current one.
 macro_rules! on_open_store {
     ($self:ident, |$ports:ident| $call:expr, |$done:ident| $is_newest:expr) => {
         loop {

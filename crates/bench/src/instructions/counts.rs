@@ -37,7 +37,7 @@ impl Counts {
                 Some(growth) => {
                     faults.push(format!("'{path}' takes {growth:.1} % more instructions"));
                 }
-                None => faults.push(format!("'{path}' has no count")),
+                None => faults.push(format!("'{path}' has no count in the repository")),
             }
         }
         ensure!(

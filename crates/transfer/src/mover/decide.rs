@@ -68,7 +68,7 @@ fn hand_over(seen: &Observed, source: &StoreState, target: &StoreState) -> Step 
     } else if holds {
         fill(seen, source, target)
     } else if seen.claim.is_some() && !may_seal && !cancels {
-        // Another mover fills the target, and caused the difference.
+        // If another mover fills the target, that mover caused the difference.
         let ending = seen.ending.filter(|end| !(is_filling && *end == End::Different));
         Step::End(ending.unwrap_or(End::Overtaken))
     } else {

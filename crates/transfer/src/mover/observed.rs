@@ -36,7 +36,7 @@ pub(crate) struct Observed {
     /// The revision of the source under a seal that this mover made or may end. After a seal without an answer, the
     /// revision that the seal expects.
     pub(super) seal: Option<i64>,
-    /// The rewrites of the source before the last comparison.
+    /// The number of rewrites of the source before the last comparison.
     rewrites: i64,
     pub(super) stage: Stage,
     /// `true` if the target had already taken the source's place before the last comparison, but the source was open.

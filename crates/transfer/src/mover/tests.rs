@@ -1,8 +1,8 @@
 //! Explores every course of a handover on a model of two stores, with the real [`next_step`](super::decide::next_step).
 //!
 //! The model carries out the steps in every order that crashes, lost answers, movers, operators and clients permit.
-//! Every run ends, and leaves one store open unless it was killed. A service then uses that store, whichever store the
-//! service starts with.
+//! Every run ends, and leaves one store open unless it was killed. A service then uses the open store, whichever store
+//! the service starts with.
 
 mod traces;
 mod world;
@@ -34,7 +34,7 @@ fn handed_over() -> [Store; 2] {
 }
 
 /// Returns the fault of a state; `None` for a correct state. In every correct state:
-/// - no store that serves lacks an acknowledged animal, or holds two animals of one request;
+/// - every store that serves holds every acknowledged animal, and at most one animal of each request;
 /// - two stores never serve at once. Only a raw copy of the source may be open beside the target;
 /// - an open target holds the animals of the source unchanged.
 fn fault(world: &World) -> Option<&'static str> {

@@ -20,8 +20,8 @@ use crate::{
 const SHORT: u64 = 1_000;
 /// The longest time of a quick pass.
 const QUICK: Duration = Duration::from_millis(400);
-/// The number of short passes after which the mover seals the source although no pass was quick, because the stores are
-/// far apart.
+/// After this many short passes, the mover seals the source even if no pass was quick. Between stores that are far
+/// apart, no pass is quick.
 const SLOW_PASSES: u32 = 5;
 /// The largest number of passes of a mover.
 const MAX_PASSES: u32 = 100;
@@ -86,7 +86,8 @@ impl Run<'_> {
     }
 
     /// Copies the rows added since the last pass. If at most `short` animals were added, also compares all rows that
-    /// were not compared yet, and returns `true`. Only compares if the target has taken the source's place.
+    /// were not compared yet, and returns `true`. If the target has taken the source's place, copies nothing: compares
+    /// the rows, and returns `true`.
     async fn pass(&mut self, yields: bool, short: u64) -> Result<bool, TransferError> {
         if self.seen.is_behind {
             return self.compare_behind().await.map(|()| true);
@@ -122,9 +123,9 @@ impl Run<'_> {
             Err(TransferError::OtherData(difference)) => {
                 let [source, target] = [&self.mover.source.label, &self.mover.target.label];
                 Err(TransferError::Refused(format!(
-                    "{target} has already taken the place of {source}, but {source} is open and holds more rows, so \
-                     {source} is a copy that was used: {difference}; to make the copy an independent store, run \
-                     'petstore store release {source} --force'"
+                    "{target} has already taken the place of {source}, but {source} is open and holds a row that \
+                     {target} does not hold: {difference}; probably {source} is a copy of the old store that was \
+                     written to since; to make it an independent store, run 'petstore store release {source} --force'"
                 )))
             }
             Err(error) => Err(error),

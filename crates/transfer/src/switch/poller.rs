@@ -190,8 +190,9 @@ impl View {
     }
 }
 
-/// Returns the start of the poll of the `other` store, with the state that the poll has read. Returns `None` if the state
-/// may not stay. `now` is the state of the current store, which is not open and not replaced by the other store.
+/// Returns the start of the poll of the `other` store, with the state that the poll has read. Returns `None` if the
+/// state may change within a moment. `now` is the state of the current store, which is not open and not replaced by the
+/// other store.
 ///
 /// # Errors
 /// The reason why neither store can be used, and the label of the store to use.

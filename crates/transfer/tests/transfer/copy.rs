@@ -134,7 +134,7 @@ async fn a_new_record_before_the_copied_records_is_copied() {
 }
 
 #[tokio::test]
-async fn a_target_with_an_equally_old_record_of_another_animal_is_left_unchanged() {
+async fn a_target_with_an_equally_old_record_of_another_animal_is_refused() {
     for source_has_the_first in [true, false] {
         let (from, to) = (store(), store());
         for (store, first) in [(&from, source_has_the_first), (&to, !source_has_the_first)] {
@@ -194,7 +194,7 @@ async fn a_target_with_other_rows_is_left_unchanged() {
 }
 
 #[tokio::test]
-async fn a_target_with_an_additional_record_is_left_unchanged() {
+async fn a_target_with_an_additional_record_is_refused() {
     let (from, to) = (store(), store());
     for store in [&from, &to] {
         add(store, "Rex", None).await;

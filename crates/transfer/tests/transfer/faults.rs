@@ -34,7 +34,7 @@ enum Fault {
     HangsAtOpening,
     /// Filling fails while the old store is sealed.
     FailsToFill,
-    /// While a batch is copied, the same number of animals is added to the old store.
+    /// While a batch is copied, as many animals as the batch has are added to the old store.
     Grows,
     /// Copying takes one millisecond per animal.
     IsSlow,
@@ -317,7 +317,7 @@ async fn a_mover_killed_under_the_seal_leaves_reads_and_is_run_again_or_canceled
         assert!(both.find(PetId(77)).await.unwrap().value.is_none());
         assert!(
             timeout(Duration::from_secs(5), both.add(new_pet("Rex"), None)).await.is_err(),
-            "it waits"
+            "the addition did not wait"
         );
         if gives_up {
             cancel(&from, &to).await.unwrap();
@@ -389,7 +389,8 @@ async fn a_preview_names_a_row_that_only_an_old_store_without_its_seal_holds() {
     let moved = hand_over(&from, &to).await.unwrap_err().to_string();
     let previewed = mover(&from, &to).preview(&mut on_progress).await.unwrap_err().to_string();
     assert_eq!(previewed, moved);
-    assert!(previewed.contains("old is a copy that was used: animal 1 is "), "{previewed}");
+    let expected = "old is open and holds a row that new does not hold: animal 1 is ";
+    assert!(previewed.contains(expected), "{previewed}");
 }
 
 #[tokio::test(start_paused = true)]

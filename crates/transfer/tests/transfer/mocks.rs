@@ -12,7 +12,7 @@ fn pet(name: &str) -> Pet {
     new_pet(name).with_id(PetId(1))
 }
 
-/// A store with one animal that must not be written to.
+/// A store that holds one animal. A write to the store fails the test.
 fn read_only(name: &'static str) -> MockArchive {
     let mut archive = MockArchive::new();
     archive.expect_write_rows().never();

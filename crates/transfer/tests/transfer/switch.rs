@@ -90,7 +90,7 @@ async fn many_waiting_requests_do_not_multiply_the_polls_of_a_stuck_seal() {
         waiting.spawn(async move { timeout(STUCK, both.add(new_pet("Rex"), None)).await.is_err() });
     }
     let began = Instant::now();
-    assert!(waiting.join_all().await.into_iter().all(|waits| waits), "one was answered");
+    assert!(waiting.join_all().await.into_iter().all(|waits| waits), "an addition was answered");
     // One poll every 20 ms, and the first polls.
     let most = usize::try_from(began.elapsed().as_millis()).unwrap() / 20 + 5;
     for state in states {
@@ -163,7 +163,7 @@ async fn after_a_way_back_the_later_store_is_used() {
     let open = new.state().await.unwrap();
     hand_over(&to, &from).await.unwrap();
     let now = new.state().await.unwrap();
-    assert!(new.change_state(now.revision, open).await.unwrap(), "the new store loses its seal");
+    assert!(new.change_state(now.revision, open).await.unwrap(), "the new store kept its seal");
     for (first, next) in [(&from, &to), (&to, &from)] {
         let both = service(first, next).await;
         sleep(Duration::from_secs(1)).await;
@@ -199,7 +199,7 @@ async fn a_release_waits_for_the_end_of_a_running_handover() {
         sleep(Duration::from_millis(1)).await;
     }
     assert!(release(&*old, petstore_domain::StoreId([9; 16])).await.unwrap());
-    assert!(phase(&new).await.is_open(), "the old store was opened under the seal");
+    assert!(phase(&new).await.is_open(), "the release did not wait for the handover");
     moving.await.unwrap().unwrap();
 }
 

@@ -71,7 +71,7 @@ async fn the_last_use_of_a_key_is_not_compared() {
     verify(&from, &to).await.unwrap();
 }
 
-/// A change of one field, with the start and the end of the difference.
+/// A change of one field, with the start and the end of the text that names the difference.
 type Change<T> = (fn(&mut T), &'static str, &'static str);
 
 #[tokio::test]

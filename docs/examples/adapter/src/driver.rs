@@ -19,7 +19,7 @@ pub const FILE_STORES: StoreDriver = StoreDriver {
     parse: |url| Ok(Arc::new(FileLocation { path: path(url)?, archive: true })),
 };
 
-/// The same stores, with their archives hidden.
+/// As [`FILE_STORES`], but the stores have neither an archive nor a handover.
 pub const WITHOUT_ARCHIVE: StoreDriver = StoreDriver {
     parse: |url| Ok(Arc::new(FileLocation { path: path(url)?, archive: false })),
     ..FILE_STORES
@@ -58,7 +58,7 @@ impl StoreLocation for FileLocation {
             return Err(StoreNotFound::new(line).into());
         }
         let panicked = CancellationToken::new();
-        // `?` returns the error of the store itself, not its text: `serve` waits after `Unavailable`.
+        // Do not wrap this error: `serve` recognizes `StoreError::Unavailable` by its type, and tries again later.
         let store = FileStore::open(&self.path, access, options.reads_while_sealed, &panicked)?;
         let store = Arc::new(store);
         let mut opened = OpenStore::new(store.clone()).with_panic_token(panicked);

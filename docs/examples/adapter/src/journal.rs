@@ -162,7 +162,7 @@ mod tests {
         drop(journal);
         let whole = fs::read(&path).unwrap();
         for torn in before..whole.len() {
-            // Either the end of the line is missing, or its middle is zeros.
+            // The rest of the line is missing, or it is zeros up to the line ending.
             let mut zeros = whole.clone();
             zeros[torn..whole.len() - 1].fill(0);
             let cut = &whole[..torn];

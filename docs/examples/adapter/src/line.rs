@@ -19,7 +19,7 @@ pub(crate) struct Group {
 pub(crate) enum Write {
     /// An animal was added, or stored under its own identifier.
     Pet(Pet),
-    /// Animals were changed, other than by adding them.
+    /// `write_rows` has stored new animals, so the number of rewrites rises.
     Rewrite,
     /// New animals get identifiers above this number.
     HighestPet(i64),

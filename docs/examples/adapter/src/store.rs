@@ -146,7 +146,7 @@ fn run(mut jobs: Jobs<Work>, mut journal: Journal, shared: &RwLock<State>) {
         } else {
             state = read();
         }
-        // A copy for each caller.
+        // Each caller gets a copy of the failure.
         let committed = || failure.clone().map_or(Ok(()), |it| Err(StoreError::unavailable(it)));
         let mut answers = Answers::default();
         for (reply, result) in added {

@@ -1,4 +1,4 @@
-//! The contract of the storage ports, kept on one file: throw-away stores, each in a temporary directory of
+//! The contract of the storage ports, tested on stores in one file: throw-away stores, each in a temporary directory of
 //! its own, and a test for each promise.
 
 use std::sync::Arc;
@@ -39,7 +39,7 @@ impl Harness for ScratchFiles {
     }
 }
 
-/// Removed with everything in it when it is dropped.
+/// The place of one store: a directory that is removed with its content when this value is dropped.
 struct Directory {
     directory: TempDir,
     archive: bool,

@@ -34,7 +34,7 @@ impl StoreLocation for MyLocation {
     async fn open(&self, options: OpenOptions) -> Result<OpenStore, BoxError> {
         let panicked = CancellationToken::new();
         let OpenOptions { mode, reads_while_sealed, .. } = options;
-        // `?` returns the error of the store itself: `serve` waits after `Unavailable`.
+        // Do not wrap this error: `serve` recognizes `StoreError::Unavailable` by its type, and tries again later.
         let store = MyStore::open(&self.0, mode.into(), reads_while_sealed, &panicked).await?;
         let store = Arc::new(store);
         let opened = OpenStore::new(store.clone()).with_panic_token(panicked);

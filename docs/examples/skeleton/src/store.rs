@@ -30,8 +30,8 @@ impl From<OpenMode> for Access {
 }
 
 impl MyStore {
-    /// Opens the store called `name`. This handle reads a sealed store if `reads_while_sealed`. A panic of a task or thread
-    /// that the store needs cancels `on_panic` (`petstore_storage::PanicGuard`).
+    /// Opens the store called `name`. If `reads_while_sealed` is `true`, this handle also reads the store while it is
+    /// sealed. A panic of a task or thread that the store needs cancels `on_panic` (`petstore_storage::PanicGuard`).
     pub async fn open(
         _name: &str,
         _access: Access,

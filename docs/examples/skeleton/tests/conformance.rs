@@ -17,7 +17,7 @@ impl Harness for Scratch {
         Ok(Box::new(Place { name: "a new name for each store".to_owned() }))
     }
 
-    // A capability that is not named here is checked.
+    // The promises of a capability without a reason are checked.
     fn unsupported(&self, capability: Capability) -> Option<&'static str> {
         match capability {
             Capability::Version => Some("the store cannot know its version cheaply"),

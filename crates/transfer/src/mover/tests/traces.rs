@@ -263,7 +263,7 @@ fn a_give_back_that_arrives_after_all_commands_leaves_one_store_open() {
     assert!(crate::switch::takes_over(&world.stores[0].state, &world.stores[1].state));
 }
 
-/// Writes have waited for too long once everything is copied, and the target was not opened yet.
+/// The time limit of the seal passes after everything is copied, and before the target is opened.
 #[test]
 fn a_late_mover_opens_the_source_before_it_tries_again() {
     let mut world = moving(Some(Change::Seal));

@@ -1,4 +1,4 @@
-//! The same program on a store without an archive, to see what does not work then.
+//! petstore with stores `file:PATH` that have no archive, to see which commands then fail.
 
 use std::process::ExitCode;
 
