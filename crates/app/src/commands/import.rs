@@ -202,11 +202,11 @@ impl Import {
     /// Counts the animals of a batch that the store has, and those that it lacks.
     async fn look_up(&mut self, batch: &Batch, pets: &dyn PetRepository) -> Result<(), Failure> {
         for Record { id, pet } in &batch.records {
-            let found = match id {
-                Some(id) => pets.find(*id).await.map_err(Failure::of_store)?.value,
-                None => None,
+            let Some(id) = id else {
+                self.added += 1;
+                continue;
             };
-            match found {
+            match pets.find(*id).await.map_err(Failure::of_store)?.value {
                 None => self.added += 1,
                 Some(found) if pet.clone().with_id(found.id) == found => self.passed += 1,
                 Some(found) => return Err(self.failed(ArchiveError::OtherPet(found.id))),
