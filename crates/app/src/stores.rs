@@ -27,7 +27,7 @@ pub(crate) use self::opening::{
     not_open, not_open_but, require_folder, require_undamaged, with_store,
 };
 #[cfg(feature = "sqlite")]
-pub(crate) use self::sqlite::{in_file, with_suffix};
+pub(crate) use self::sqlite::in_file;
 use crate::system::Failure;
 
 /// The built-in kinds of store whose features are on.

@@ -209,8 +209,9 @@ pub(crate) fn companion(path: &Path, suffix: &str) -> io::Result<PathBuf> {
     Ok(beside(&fs::canonicalize(path)?, suffix))
 }
 
-/// Appends `suffix` to the file name of `path`.
-pub(crate) fn beside(path: &Path, suffix: &str) -> PathBuf {
+/// Returns `path` with `suffix`, such as `-wal`, behind its file name.
+#[must_use]
+pub fn beside(path: &Path, suffix: &str) -> PathBuf {
     let mut name = OsString::from(path);
     name.push(suffix);
     PathBuf::from(name)

@@ -80,6 +80,7 @@ mod writer;
 
 pub use backup::BackupError;
 pub use config::{SqliteConfig, Synchronous};
+pub use connection::beside;
 pub use error::OpenError;
 pub use store::{SqliteSettings, SqliteStore};
 pub use writer::Activity;

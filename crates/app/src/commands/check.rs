@@ -38,11 +38,9 @@ pub(crate) async fn examine(
     with_store(location, OpenMode::ReadOnly, async |store| {
         store.require_open(location).await?;
         let findings = location.inspect().await.map_err(Failure::of_store)?;
-        let stopped = "stopped before everything was examined";
-        tokio::select! {
-            rows = read_rows(store) => Ok(findings.into_iter().chain(rows).collect()),
-            () = signals.stop.cancelled() => Err(Failure::runtime(stopped)),
-        }
+        let rows = signals.stop.run_until_cancelled(read_rows(store)).await;
+        let stopped = || Failure::runtime("stopped before everything was examined");
+        Ok(findings.into_iter().chain(rows.ok_or_else(stopped)?).collect())
     })
     .await
 }

@@ -16,7 +16,7 @@ use tokio::sync::watch;
 use self::source::{Batch, Source};
 use crate::{
     cli::values,
-    commands::records::{Format, RecordsArgs},
+    commands::records::{Format, RecordsArgs, is_compressed},
     stores::{OpenMode, StoreArgs, with_store},
     system::{Console, Failure, Output as _, Progress, Signals, SystemClock, count, one_line_of},
 };
@@ -121,12 +121,12 @@ impl Import {
         path: Option<&Path>,
         format: Option<Format>,
     ) -> Result<File, Failure> {
-        let of_compressed = || path.and_then(Format::of_compressed);
+        let stem = path.filter(|path| is_compressed(path)).and_then(Path::file_stem);
+        let of_compressed = || Format::of(Path::new(stem?));
         self.format = format.or_else(of_compressed).unwrap_or_default();
-        let file = tokio::select! {
-            file = source::open(path, self.advanced.clone()) => file?,
-            () = self.signals.stop.cancelled() => return Err(self.failed(STOPPED)),
-        };
+        let opening = source::open(path, self.advanced.clone());
+        let opened = self.signals.stop.run_until_cancelled(opening).await;
+        let file = opened.ok_or_else(|| self.failed(STOPPED))??;
         let (mut source, mut progress) = (self.source(&file)?, Progress::of("lines"));
         while let Some(batch) = self.next(&mut source, BATCH_LINES)? {
             for (line, reason) in &batch.faults {
@@ -202,11 +202,11 @@ impl Import {
     /// Counts the animals of a batch that the store has, and those that it lacks.
     async fn look_up(&mut self, batch: &Batch, pets: &dyn PetRepository) -> Result<(), Failure> {
         for Record { id, pet } in &batch.records {
-            let found = match id {
-                Some(id) => pets.find(*id).await.map_err(Failure::of_store)?.value,
-                None => None,
+            let Some(id) = id else {
+                self.added += 1;
+                continue;
             };
-            match found {
+            match pets.find(*id).await.map_err(Failure::of_store)?.value {
                 None => self.added += 1,
                 Some(found) if pet.clone().with_id(found.id) == found => self.passed += 1,
                 Some(found) => return Err(self.failed(ArchiveError::OtherPet(found.id))),

@@ -232,11 +232,6 @@ fn refused(name: &KeyName) -> impl Fn(KeyChangeError) -> Failure {
 fn showable_secret(rights: KeyRights, out: &impl Output) -> Result<ApiKeySecret, Failure> {
     let lost = "no key was created, because stdout would lose it";
     out.has_reader().map_err(Failure::context(lost))?;
-    new_secret(rights)
-}
-
-/// Creates the secret of an API key with `rights` from the system's random source.
-pub(crate) fn new_secret(rights: KeyRights) -> Result<ApiKeySecret, Failure> {
     Ok(ApiKeySecret::with_rights(&random()?, rights))
 }
 

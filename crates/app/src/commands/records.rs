@@ -52,11 +52,6 @@ impl RecordsArgs {
 }
 
 impl Format {
-    /// Returns the format for the extension before `.gz`; `None` for a file that is not compressed.
-    pub(crate) fn of_compressed(file: &Path) -> Option<Self> {
-        Self::of(Path::new(file.file_stem().filter(|_| is_compressed(file))?))
-    }
-
     /// Returns the format for a file extension; [`Format::Ndjson`] if there is none.
     pub(crate) fn of(file: &Path) -> Option<Self> {
         let end = file.extension().map(OsStr::to_ascii_lowercase);

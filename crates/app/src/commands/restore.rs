@@ -9,6 +9,7 @@ use std::{
 };
 
 use clap::Args;
+use petstore_sqlite::beside;
 use petstore_storage::{Severity, UpgradeMode};
 use tempfile::NamedTempFile;
 
@@ -100,10 +101,9 @@ impl Restoring<'_> {
 
     /// Fills `target` from a copy of the backup. `target` must be empty, or contain a part of the same backup.
     async fn fill_store(&self, target: &dyn StoreLocation) -> Result<String, Failure> {
-        let failed =
-            |error: io::Error| Failure::runtime(format!("cannot copy the backup: {error}"));
-        let folder = tempfile::tempdir().map_err(failed)?;
-        let file = NamedTempFile::new_in(&folder).map_err(failed)?;
+        let failed = || Failure::context("cannot copy the backup");
+        let folder = tempfile::tempdir().map_err(failed())?;
+        let file = NamedTempFile::new_in(&folder).map_err(failed())?;
         let copy = &*self.copy(file.path()).await?;
         if !self.is_current {
             copy.upgrade(UpgradeMode::Run).await.map_err(Failure::of_store)?;
@@ -124,7 +124,7 @@ impl Restoring<'_> {
 
 /// Returns the first companion file of `path` that exists.
 fn companion(path: &Path) -> Option<PathBuf> {
-    let companions = COMPANIONS.map(|suffix| stores::with_suffix(path, suffix));
+    let companions = COMPANIONS.map(|suffix| beside(path, suffix));
     companions.into_iter().find(|path| fs::symlink_metadata(path).is_ok())
 }
 

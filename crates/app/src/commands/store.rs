@@ -14,9 +14,7 @@ use tokio::task;
 
 use crate::{
     commands::keys::random,
-    stores::{
-        OpenMode, OpenStore, StoreArg, StoreLocation, StoreNotFound, require_undamaged, with_store,
-    },
+    stores::{OpenMode, StoreArg, StoreLocation, StoreNotFound, require_undamaged, with_store},
     system::{Console, Failure, Output as _, Progress, Signals, SystemClock},
 };
 
@@ -199,7 +197,9 @@ pub(crate) async fn run_mover(
     let target_mode = if cancel { OpenMode::ReadWrite } else { OpenMode::Create };
     with_store(from, OpenMode::ReadWrite, async |source| {
         with_store(to, target_mode, async |target| {
-            let (mover, mut watch) = (mover([(source, from), (target, to)])?, watch(signals));
+            let [source, target] = [source.ports(from)?, target.ports(to)?];
+            let mover = Mover::new(source, target, SystemClock.now());
+            let mut watch = watch(signals);
             let done =
                 if cancel { mover.cancel(&mut watch).await } else { mover.run(&mut watch).await };
             done.map_err(Failure::runtime)
@@ -207,11 +207,6 @@ pub(crate) async fn run_mover(
         .await
     })
     .await
-}
-
-fn mover(stores: [(&OpenStore, &dyn StoreLocation); 2]) -> Result<Mover, Failure> {
-    let [source, target] = stores.map(|(store, location)| store.ports(location));
-    Ok(Mover::new(source?, target?, SystemClock.now()))
 }
 
 /// Returns a description of what a handover would move. Changes nothing, and creates no target.
@@ -234,7 +229,8 @@ async fn preview((from, to): Pair<'_>, signals: &Signals) -> Result<String, Fail
         }
         with_store(to, OpenMode::ReadOnly, async |target| {
             require_undamaged(to).await?;
-            let mover = mover([(source, from), (target, to)])?;
+            let [source, target] = [source.ports(from)?, target.ports(to)?];
+            let mover = Mover::new(source, target, SystemClock.now());
             let preview = mover.preview(&mut watch(signals)).await.map_err(Failure::runtime)?;
             let MovePreview { source, target, is_handed_over } = preview;
             let (source, target) = (shown(source), shown(target));

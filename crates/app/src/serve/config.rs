@@ -300,8 +300,8 @@ impl Config {
     /// Checks the TLS files, the seed file and the directory of the store.
     pub(crate) fn check(self) -> Result<(), Failure> {
         if let Some(file) = &self.args.seed {
-            let cannot = |error| format!("--seed: cannot read {}: {error}", quotable_path(file));
-            File::open(file).map_err(|error| Failure::usage(cannot(error)))?;
+            let cannot = format!("--seed: cannot read {}", quotable_path(file));
+            File::open(file).map_err(Failure::context(cannot))?;
         }
         require_folder(&*self.args.store.store.location)?;
         self.args.tls.map(Tls::new).transpose().map(drop)

@@ -10,12 +10,11 @@ use std::{
 };
 
 use petstore_domain::{
-    ApiKey, ApiKeySecret, Clock as _, KeyName, KeyRights, KeyStore, NewApiKey, add_first_key,
-    load_keys,
+    ApiKey, ApiKeySecret, Clock as _, KeyName, KeyStore, NewApiKey, add_first_key, load_keys,
 };
 
 use crate::{
-    commands::keys::{new_secret, show},
+    commands::keys::{random, show},
     system::{
         Access, Failure, IfExists, Output, PartialFile, SystemClock, lock_folder_of, read_text,
     },
@@ -68,7 +67,7 @@ async fn on_terminal(
     out: &mut impl Output,
 ) -> Result<(), Failure> {
     out.print(BEGINNING)?;
-    let secret = new_secret(KeyRights::Full)?;
+    let secret = ApiKeySecret::from_entropy(&random()?);
     let Some(key) = create(keys, &secret).await? else {
         return out.print(MADE_ELSEWHERE);
     };
@@ -91,7 +90,7 @@ async fn in_file(keys: &dyn KeyStore, file: &Path) -> Result<Option<String>, Fai
     let (secret, is_new) = match read_text(file) {
         Ok(text) => (ApiKeySecret::new(text.trim_end()), false),
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            (new_secret(KeyRights::Full)?, true)
+            (ApiKeySecret::from_entropy(&random()?), true)
         }
         Err(error) => return Ok(Some(format!("cannot read {shown}: {error}"))),
     };

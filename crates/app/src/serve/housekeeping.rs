@@ -10,7 +10,7 @@ use std::{
 };
 
 use petstore_domain::{
-    Catalogue, Clock as _, Corruption, KeyId, KeyRing, KeyStore, RevokedUse, StoreError, load_keys,
+    Catalogue, Clock as _, Corruption, KeyId, KeyRing, KeyStore, RevokedUse, load_keys,
 };
 use petstore_http::RevokedKeyCounter;
 use tokio::time::{self, Instant};
@@ -113,30 +113,23 @@ async fn warn_of_expiring(keys: &dyn KeyStore) {
     }
 }
 
-/// Purges expired idempotency records. Never ends.
-async fn purge_expired(catalogue: &Catalogue) {
-    loop {
-        time::sleep(PURGE_EVERY).await;
-        let purged = in_batches(|| catalogue.purge_expired_records());
-        if let Err(error) = purged.await {
-            tracing::warn!(%error, "cannot purge expired idempotency records");
-        }
-    }
-}
-
-/// Runs `batch`, one small transaction, until it returns `false`.
+/// Purges expired idempotency records once a minute, in batches until none is left. Each batch is one small transaction.
+/// Never ends.
 ///
 /// Pauses after each batch for as long as the batch took, so that a purge takes at most half of the writer's time. The
 /// share is smaller while others write, because the pause includes the time that the batch waited.
-async fn in_batches<F>(mut batch: impl FnMut() -> F) -> Result<(), StoreError>
-where
-    F: Future<Output = Result<bool, StoreError>>,
-{
+async fn purge_expired(catalogue: &Catalogue) {
+    let mut pause = PURGE_EVERY;
     loop {
+        time::sleep(pause).await;
         let began = Instant::now();
-        if !batch().await? {
-            return Ok(());
-        }
-        time::sleep(began.elapsed().max(MIN_REST)).await;
+        pause = match catalogue.purge_expired_records().await {
+            Ok(true) => began.elapsed().max(MIN_REST),
+            Ok(false) => PURGE_EVERY,
+            Err(error) => {
+                tracing::warn!(%error, "cannot purge expired idempotency records");
+                PURGE_EVERY
+            }
+        };
     }
 }

@@ -23,7 +23,7 @@ use rustls::{
     sign::CertifiedKey,
 };
 use tokio::{sync::watch, time};
-use x509_cert::{Certificate, der::Decode as _};
+use x509_cert::{Certificate, der::Decode as _, time::Validity};
 
 use crate::{
     serve::reload::{self, WatchedFiles},
@@ -101,7 +101,7 @@ impl Tls {
 
     /// Returns the time at which the certificate expires, in seconds since 1970.
     pub(super) fn expiry(&self) -> u64 {
-        u64::try_from(self.current.borrow().not_after.0 / 1000).unwrap_or(0)
+        self.current.borrow().validity.not_after.to_unix_duration().as_secs()
     }
 
     /// Logs the validity of the certificate once a day. Never ends.
@@ -113,13 +113,16 @@ impl Tls {
     }
 
     fn log_validity(&self) {
-        let (now, pair) = (SystemClock.now(), self.current.borrow());
-        let [from, until] = [pair.not_before, pair.not_after].map(rfc3339);
-        if now > pair.not_after {
+        let (now, Validity { not_before, not_after }) =
+            (SystemClock.now(), self.current.borrow().validity);
+        let [not_before, not_after] =
+            [not_before, not_after].map(|at| Timestamp(0).plus(at.to_unix_duration()));
+        let [from, until] = [not_before, not_after].map(rfc3339);
+        if now > not_after {
             tracing::error!(%until, "the TLS certificate has expired, so clients refuse it");
-        } else if now < pair.not_before {
+        } else if now < not_before {
             tracing::error!(%from, "the TLS certificate is not valid yet, so clients refuse it");
-        } else if now.plus(NOTICE) > pair.not_after {
+        } else if now.plus(NOTICE) > not_after {
             tracing::warn!(%until, "the TLS certificate expires soon");
         } else {
             tracing::info!(%until, "the TLS certificate is valid");
@@ -143,8 +146,7 @@ pub(super) struct PairFiles {
 #[derive(Debug)]
 struct Pair {
     key: Arc<CertifiedKey>,
-    not_before: Timestamp,
-    not_after: Timestamp,
+    validity: Validity,
 }
 
 impl PairFiles {
@@ -175,11 +177,7 @@ impl PairFiles {
                 self.unusable_key("this kind of key is not supported")
             }
         })?;
-        Ok(Pair {
-            key: Arc::new(key),
-            not_before: Timestamp(0).plus(validity.not_before.to_unix_duration()),
-            not_after: Timestamp(0).plus(validity.not_after.to_unix_duration()),
-        })
+        Ok(Pair { key: Arc::new(key), validity })
     }
 
     /// Returns the certificates in `text`. Returns a specific error if the two files are swapped. `key` is the content of

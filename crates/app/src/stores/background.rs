@@ -31,10 +31,8 @@ where
     let open = Arc::downgrade(store);
     let measured = in_background(open.clone(), measure);
     let samples = move || {
-        let Some(store) = open.upgrade() else { return Vec::new() };
-        let mut samples = activity(&store);
-        samples.extend(measured());
-        samples
+        let store = open.upgrade();
+        store.map_or(Vec::new(), |store| [activity(&store), measured()].concat())
     };
     OpenStore::new(store.clone())
         .with_archive(store.clone())

@@ -33,12 +33,9 @@ pub(crate) async fn with_store<T>(
 /// Refuses a store file in a missing directory, for example because a disk is not mounted yet.
 pub(crate) fn require_folder(location: &dyn StoreLocation) -> Result<(), Failure> {
     let path = location.restore_path().filter(|path| path.parent().is_some_and(|it| !it.exists()));
-    path.map_or(Ok(()), |path| {
-        let path = path.display();
-        Err(Failure::runtime(format!(
-            "cannot open {path}: its directory does not exist; create it"
-        )))
-    })
+    let Some(path) = path else { return Ok(()) };
+    let path = path.display();
+    Err(Failure::runtime(format!("cannot open {path}: its directory does not exist; create it")))
 }
 
 /// Refuses a store whose inspection finds damage, because a copy or an export might lack animals.

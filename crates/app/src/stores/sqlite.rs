@@ -10,7 +10,7 @@ use std::{
 use async_trait::async_trait;
 use petstore_domain::StoreError;
 use petstore_http::Sample;
-use petstore_sqlite::{Activity, SqliteConfig, SqliteSettings, SqliteStore, Synchronous};
+use petstore_sqlite::{Activity, SqliteConfig, SqliteSettings, SqliteStore, Synchronous, beside};
 use petstore_storage::{Finding, Upgrade, UpgradeMode};
 use rustix::fs::statvfs;
 use tokio::task;
@@ -30,6 +30,13 @@ pub(super) const DRIVER: StoreDriver = StoreDriver {
     parse: |url| Ok(Arc::new(DatabaseFile(parse(url)?))),
 };
 
+/// The queries of a URL. The default, `synchronous=full`, is not shown.
+const QUERIES: [(&str, Synchronous); 3] = [
+    ("synchronous=normal", Synchronous::Normal),
+    ("synchronous=full", Synchronous::Full),
+    ("synchronous=extra", Synchronous::Extra),
+];
+
 struct DatabaseFile(SqliteConfig);
 
 /// Returns the location of a SQLite file, such as a backup.
@@ -40,12 +47,9 @@ pub(crate) fn in_file(path: PathBuf) -> Arc<dyn StoreLocation> {
 impl fmt::Display for DatabaseFile {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let SqliteConfig { path, synchronous } = &self.0;
-        let query = match synchronous {
-            Synchronous::Normal => "?synchronous=normal",
-            Synchronous::Full => "",
-            Synchronous::Extra => "?synchronous=extra",
-        };
-        write!(f, "sqlite:{}{query}", path.display())
+        write!(f, "sqlite:{}", path.display())?;
+        let query = QUERIES.iter().find(|(_, it)| it == synchronous && *it != Synchronous::Full);
+        query.map_or(Ok(()), |(query, _)| write!(f, "?{query}"))
     }
 }
 
@@ -84,7 +88,7 @@ impl StoreLocation for DatabaseFile {
     }
 
     fn first_key_path(&self) -> Option<PathBuf> {
-        path::absolute(&self.0.path).ok().map(|path| with_suffix(&path, ".key"))
+        path::absolute(&self.0.path).ok().map(|path| beside(&path, ".key"))
     }
 
     fn restore_path(&self) -> Option<PathBuf> {
@@ -133,12 +137,8 @@ fn parse(url: &str) -> Result<SqliteConfig, &'static str> {
             );
         }
     };
-    let synchronous = match query {
-        "synchronous=normal" => Synchronous::Normal,
-        "synchronous=full" => Synchronous::Full,
-        "synchronous=extra" => Synchronous::Extra,
-        _ => return Err("the only parameter is synchronous=normal|full|extra"),
-    };
+    let known = QUERIES.into_iter().find(|(known, _)| *known == query);
+    let (_, synchronous) = known.ok_or("the only parameter is synchronous=normal|full|extra")?;
     Ok(SqliteConfig { path: path.into(), synchronous })
 }
 
@@ -154,34 +154,20 @@ fn require_store(path: &Path) -> Result<(), BoxError> {
     }
 }
 
-/// Returns the path of a file beside `path`, whose name has an additional suffix.
-pub(crate) fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(suffix);
-    name.into()
-}
-
 /// Returns the sizes of the file and of its log, and the free room on the disk.
 fn sizes(path: &Path) -> Vec<Sample> {
     let length = |path: &Path| fs::metadata(path).ok().map(|file| file.len());
     let free = statvfs(path).ok().map(|disk| disk.f_bavail.saturating_mul(disk.f_frsize));
+    let log = length(&beside(path, "-wal"));
+    let log_help = "Size of the write-ahead log beside the database file.";
+    let free_help = "Room that is free on the file system of the database file.";
     let sizes = [
         ("petstore_sqlite_database_bytes", "Size of the database file.", length(path)),
-        (
-            "petstore_sqlite_wal_bytes",
-            "Size of the write-ahead log beside the database file.",
-            length(&with_suffix(path, "-wal")),
-        ),
-        (
-            "petstore_sqlite_disk_free_bytes",
-            "Room that is free on the file system of the database file.",
-            free,
-        ),
+        ("petstore_sqlite_wal_bytes", log_help, log),
+        ("petstore_sqlite_disk_free_bytes", free_help, free),
     ];
-    sizes
-        .into_iter()
-        .filter_map(|(name, help, size)| Some(Sample::gauge(name, help, size?)))
-        .collect()
+    let known = sizes.into_iter().filter_map(|(name, help, size)| Some((name, help, size?)));
+    known.map(|(name, help, size)| Sample::gauge(name, help, size)).collect()
 }
 
 fn samples(store: &SqliteStore) -> Vec<Sample> {

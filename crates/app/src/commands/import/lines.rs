@@ -34,7 +34,19 @@ impl<R: BufRead> Lines<R> {
     /// Returns the next line without its line ending, or why the line is refused; `None` at end of file.
     pub(crate) fn next(&mut self) -> io::Result<Option<Result<&[u8], String>>> {
         self.line.clear();
-        self.read_line()?;
+        loop {
+            let buffer = self.input.fill_buf()?;
+            let read = buffer.split_inclusive(|byte| *byte == b'\n').next().unwrap_or_default();
+            let room = MAX_READ - self.line.len();
+            // Truncates a line over the limit.
+            self.line.extend_from_slice(&read[..read.len().min(room)]);
+            self.digest.update(read);
+            let (count, is_end) = (read.len(), read.is_empty() || read.ends_with(b"\n"));
+            self.input.consume(count);
+            if is_end {
+                break;
+            }
+        }
         if self.line.is_empty() {
             return Ok(None);
         }
@@ -45,22 +57,6 @@ impl<R: BufRead> Lines<R> {
         let line = line.strip_prefix(mark).unwrap_or(line);
         let too_long = || format!("the line is longer than {MAX_LINE_BYTES} bytes");
         Ok(Some(if line.len() > MAX_LINE_BYTES { Err(too_long()) } else { Ok(line) }))
-    }
-
-    /// Reads one line including its line ending; truncates a line over the limit. Reads nothing at end of file.
-    fn read_line(&mut self) -> io::Result<()> {
-        loop {
-            let buffer = self.input.fill_buf()?;
-            let read = buffer.split_inclusive(|byte| *byte == b'\n').next().unwrap_or_default();
-            let room = MAX_READ - self.line.len();
-            self.line.extend_from_slice(&read[..read.len().min(room)]);
-            self.digest.update(read);
-            let (count, is_end) = (read.len(), read.is_empty() || read.ends_with(b"\n"));
-            self.input.consume(count);
-            if is_end {
-                return Ok(());
-            }
-        }
     }
 }
 

@@ -6,7 +6,7 @@ use petstore_domain::{
 };
 use petstore_memory::MemoryStore;
 
-use super::{Keys, listing::ListForm, new_secret};
+use super::{Keys, listing::ListForm, random};
 use crate::system::{Failure, Recorded, rfc3339};
 
 /// 20 November 2026, 00:00 UTC.
@@ -196,7 +196,7 @@ async fn corrupt_keys_fail_the_list_and_are_named() {
 
 #[test]
 fn no_two_keys_are_the_same() {
-    let [one, other] = [(); 2].map(|()| new_secret(KeyRights::Full).unwrap());
+    let [one, other] = [(); 2].map(|()| ApiKeySecret::from_entropy(&random().unwrap()));
     assert!(one.is_well_formed());
     assert!(one != other);
 }

@@ -1,23 +1,57 @@
 use std::{
     collections::{BTreeMap, HashSet},
     sync::{
-        Arc,
+        Arc, Mutex,
         atomic::{AtomicUsize, Ordering},
     },
     time::Duration,
 };
 
+use async_trait::async_trait;
 use petstore_domain::{
-    ApiKeySecret, Catalogue, Corruption, KeyChanges, KeyCheck, KeyId, KeyName, KeyRing,
-    ManualClock, MockKeyStore, MockPetRepository, NewApiKey, Purged, StoreError, StoredKeys,
-    Timestamp,
+    AddError, Added, ApiKeySecret, Catalogue, CatalogueVersion, Corruption, IdempotencyRequest,
+    KeyChanges, KeyCheck, KeyId, KeyName, KeyRing, ManualClock, MockKeyStore, MockPetRepository,
+    NewApiKey, NewPet, Pet, PetId, PetPage, PetQuery, PetRepository, Purged, StoreError,
+    StoredKeys, Timestamp, Versioned,
 };
 use tokio::{
     task::JoinHandle,
-    time::{self, Instant, advance},
+    time::{self, Instant, advance, timeout},
 };
 
-use super::{finish, in_batches, is_due, run, take_new};
+use super::{PURGE_EVERY, finish, is_due, purge_expired, run, take_new};
+
+/// A repository of four slow batches to purge, and the time at which each batch began.
+struct Slow(Arc<Mutex<Vec<Instant>>>);
+
+#[async_trait]
+impl PetRepository for Slow {
+    async fn add(&self, _: NewPet, _: Option<IdempotencyRequest>) -> Result<Added, AddError> {
+        unreachable!()
+    }
+
+    async fn find(&self, _: PetId) -> Result<Versioned<Option<Pet>>, StoreError> {
+        unreachable!()
+    }
+
+    async fn list(&self, _: PetQuery) -> Result<Versioned<PetPage>, StoreError> {
+        unreachable!()
+    }
+
+    async fn purge_expired(&self, _: Timestamp, limit: u32) -> Result<Purged, StoreError> {
+        let number = {
+            let mut batches = self.0.lock().unwrap();
+            batches.push(Instant::now());
+            batches.len()
+        };
+        time::sleep(Duration::from_millis(if number <= 2 { 20 } else { 30 })).await;
+        Ok(Purged::up_to(limit, limit - u32::from(number == 4)))
+    }
+
+    fn version(&self) -> Option<CatalogueVersion> {
+        None
+    }
+}
 
 /// Running housekeeping, on mocks that count calls.
 struct House {
@@ -147,19 +181,15 @@ async fn uses_are_noted_during_a_purge_and_a_stop_ends_it_at_once() {
 
 #[tokio::test(start_paused = true)]
 async fn a_purge_pauses_after_each_batch_for_as_long_as_it_took() {
-    let (began, mut batches) = (Instant::now(), Vec::new());
-    in_batches(|| {
-        let took = if batches.len() < 2 { 20 } else { 30 };
-        batches.push(began.elapsed().as_millis());
-        let more = batches.len() < 4;
-        async move {
-            time::sleep(Duration::from_millis(took)).await;
-            Ok(more)
-        }
-    })
-    .await
-    .unwrap();
-    assert_eq!(batches, [0, 40, 80, 140]);
+    let batches = Arc::<Mutex<Vec<_>>>::default();
+    let pets = Arc::new(Slow(Arc::clone(&batches)));
+    let catalogue = Catalogue::new(pets, Arc::new(ManualClock::new(Timestamp(0))));
+    let first = Instant::now() + PURGE_EVERY;
+    let rounds = timeout(2 * PURGE_EVERY, purge_expired(&catalogue));
+    rounds.await.unwrap_err();
+    let batches = batches.lock().unwrap();
+    let starts: Vec<_> = batches.iter().map(|at| (*at - first).as_millis()).collect();
+    assert_eq!(starts, [0, 40, 80, 140]);
 }
 
 #[test]
