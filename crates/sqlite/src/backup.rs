@@ -57,7 +57,8 @@ impl SqliteStore {
     /// synchronizes it. Blocks the thread, for minutes if the store is large. A store with an older schema is copied
     /// unchanged.
     ///
-    /// Calls `watch` after each step with the numbers of copied pages and of all pages. `watch` may cancel the backup, which leaves `to` incomplete.
+    /// Calls `watch` after each step with the numbers of copied pages and of all pages. `watch` may cancel the backup,
+    /// which leaves `to` incomplete.
     ///
     /// # Errors
     /// [`BackupError`].
