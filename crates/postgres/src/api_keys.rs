@@ -35,7 +35,7 @@ const LOAD: &str = concat!(
 /// Selects the key revision and locks the state row. Every writer locks this row first.
 const LOCK: &str =
     "SELECT key_revision FROM petstore_state ORDER BY changes DESC LIMIT 1 FOR UPDATE";
-/// Writes keys, but keeps the last use of keys that exist.
+/// Writes keys. A stored key keeps the time of its last use.
 const WRITE: &str = "INSERT INTO api_key \
      (id, name, digest, prefix, created_at, expires_at, revoked_at, last_used_at, rights) \
      SELECT * FROM unnest($1::bigint[], $2::text[], $3::bytea[], $4::text[], $5::bigint[], \
@@ -160,7 +160,7 @@ fn api_key(row: &Row) -> Result<ApiKey, CorruptKey> {
     ApiKey::from_stored(named(row, "API key", 0, read).map_err(unreadable)?)
 }
 
-/// Writes `keys` under their own identifiers. A stored key keeps its last use.
+/// Writes `keys` under their own identifiers. A stored key keeps the time of its last use.
 pub(crate) async fn write(transaction: &Connection, keys: &[ApiKey]) -> Result<(), StoreFailure> {
     let ids: Vec<i64> = keys.iter().map(|key| key.id.0).collect();
     let names: Vec<&str> = keys.iter().map(|key| key.name.as_str()).collect();

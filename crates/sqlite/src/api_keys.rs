@@ -33,8 +33,8 @@ pub(crate) const HEAD: &str = "SELECT key_revision, max(coalesce((SELECT max(id)
      coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'api_key'), 0)) \
      FROM petstore_state WHERE only = 1";
 const RENEW: &str = "UPDATE petstore_state SET key_revision = randomblob(16) WHERE only = 1";
-/// Writes a key with a new stamp, because triggers do not run on petstore's connections. A stored key keeps its last
-/// use.
+/// Writes a key with a new stamp, because triggers do not run on petstore's connections. A stored key keeps the time of
+/// its last use.
 pub(crate) const WRITE: &str = "INSERT INTO api_key \
      (id, name, digest, prefix, rights, created_at, expires_at, revoked_at, last_used_at, stamp) \
      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, \
@@ -138,7 +138,7 @@ fn select(
     statement.query_map(params, |row| Ok(api_key(row)))?.collect()
 }
 
-/// Stores a key under its own identifier. A stored key keeps its last use.
+/// Stores a key under its own identifier. A stored key keeps the time of its last use.
 pub(crate) fn write(connection: &Connection, key: &ApiKey) -> rusqlite::Result<()> {
     let [expires_at, revoked_at, last_used_at] =
         [key.expires_at, key.revoked_at, key.last_used_at].map(|at| at.map(|at| at.0));

@@ -31,7 +31,8 @@ const POLL_INTERVAL: Duration = Duration::from_millis(1);
 /// The size in bytes to which SQLite truncates the write-ahead log when it resets the log.
 const JOURNAL_SIZE_LIMIT: i64 = 16 * 1024 * 1024;
 
-/// The page cache of a reader in KiB: enough for the inner pages of ten million animals.
+/// The size in KiB of SQLite's cache of a reading connection: enough for the inner pages of the tree of ten million
+/// animals.
 const READER_CACHE: i64 = 4 * 1024;
 
 /// Statements of a connection, which are prepared at their first use and held. `prepare_cached` takes some 1,700 more

@@ -25,7 +25,7 @@
 //!   ([`Synchronous::Full`], unless the operator chooses otherwise).
 //! - Each read sees one snapshot, and does not wait for writes. Reads that hang leave one of several workers of the
 //!   runtime free; further reads wait for a thread of the store.
-//! - After the file or its log is removed or replaced, no write is acknowledged.
+//! - While the file or its log is missing or replaced, no write is acknowledged.
 //! - One thread writes animals and keys, and queued additions share a transaction (group commit). If a constraint
 //!   refuses a row, only the write of that row fails. A write whose caller has left takes effect as a whole or not at
 //!   all.

@@ -167,7 +167,7 @@ pub(crate) struct Pool {
     pub(crate) writes: AtomicU64,
     /// The largest number of idle connections.
     pub(crate) max_idle: usize,
-    /// The idle connections. The most recently used connection is used first, because its page cache is warm.
+    /// The idle connections. The most recently used connection is used first, because SQLite's cache of it is warm.
     pub(crate) idle: Mutex<Vec<Connection>>,
     /// Dropped after the idle connections.
     pub(crate) _shared_memory: Option<SharedMemory>,

@@ -82,7 +82,7 @@ async fn the_error_names_a_forgotten_transaction_that_blocks_additions() {
             AND state = 'idle in transaction' AND query LIKE 'INSERT%'";
         let pid = recovers(async || {
             let pid = database.sql(pid)?.trim().to_owned();
-            if pid.is_empty() { Err("not idle".to_owned()) } else { Ok(pid) }
+            if pid.is_empty() { Err("no idle transaction".to_owned()) } else { Ok(pid) }
         })
         .await;
         let waits = |store| PetRepository::add(store, new_pet("Bello"), None);
@@ -118,7 +118,7 @@ async fn a_change_of_keys_waits_for_a_change_by_another_instance() {
     let wait_for = async |expected: &str| {
         recovers(async || {
             let waits = database.sql(waiting)?.trim() == expected;
-            waits.then_some(()).ok_or("nobody waits for the lock".to_owned())
+            waits.then_some(()).ok_or("another number of sessions waits for the lock".to_owned())
         })
         .await;
     };

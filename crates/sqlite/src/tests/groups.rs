@@ -184,7 +184,7 @@ async fn a_refused_addition_and_its_group_take_one_commit() {
             assert_eq!(
                 store.activity().commits,
                 commits + 2,
-                "the blocking write, and the group: {index}"
+                "one commit for the blocking write, and one for the group: {index}"
             );
         }
     }

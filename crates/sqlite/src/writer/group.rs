@@ -1,9 +1,9 @@
 //! Groups of additions that share a transaction, other writes, and their failures.
 //!
 //! The first run of a group makes no savepoints and looks for no idempotency records. After a refused row, a full disk
-//! or a damaged page, the group runs again. The second run makes savepoints, so that a refused addition fails alone. It
-//! also looks for records, because a repeat needs no new row. If the second run meets a damaged page, each addition
-//! becomes a group of its own.
+//! or a damaged page of the file, the group runs again. The second run makes savepoints, so that a refused addition
+//! fails alone. It also looks for records, because a repeat needs no new row. If the second run meets a damaged page,
+//! each addition becomes a group of its own.
 
 use std::time::Instant;
 
