@@ -20,7 +20,7 @@ pub(crate) const ALL: &str = "SELECT * FROM api_key ORDER BY id";
 pub(crate) const BY_ID_OR_DIGEST: &str =
     "SELECT * FROM api_key WHERE id = ANY($1) OR digest = ANY($2)";
 /// Selects each key whose stamp is above `$2`, with its stamp. Each row also has the key revision, the highest key
-/// identifier, and the sum of the lower halves of all stamps. If there is no such key, or if the revision is `$1`, the
+/// identifier, and the sum of the lower 32 bits of all stamps. If there is no such key, or if the revision is `$1`, the
 /// result is one row without a key. If the revision is `$1`, PostgreSQL does not read `api_key`: `OFFSET 0` keeps the
 /// conditions inside the subqueries.
 const LOAD: &str = concat!(
@@ -35,7 +35,7 @@ const LOAD: &str = concat!(
 /// Selects the key revision and locks the state row. Every writer locks this row first.
 const LOCK: &str =
     "SELECT key_revision FROM petstore_state ORDER BY changes DESC LIMIT 1 FOR UPDATE";
-/// Writes keys, but keeps the last use of keys that exist.
+/// Writes keys. A stored key keeps the time of its last use.
 const WRITE: &str = "INSERT INTO api_key \
      (id, name, digest, prefix, created_at, expires_at, revoked_at, last_used_at, rights) \
      SELECT * FROM unnest($1::bigint[], $2::text[], $3::bytea[], $4::text[], $5::bigint[], \
@@ -43,7 +43,8 @@ const WRITE: &str = "INSERT INTO api_key \
      name = excluded.name, digest = excluded.digest, prefix = excluded.prefix, rights = excluded.rights, \
      created_at = excluded.created_at, expires_at = excluded.expires_at, revoked_at = excluded.revoked_at";
 const REMOVE: &str = "DELETE FROM api_key WHERE id = ANY($1)";
-/// Records the last uses of keys, without a change of the key revision. A use may be null. Locks the state row first, as every writer does.
+/// Stores the times of the last uses of keys, without a change of the key revision. A time in `$2` is null for a key
+/// that was never used; the stored time then stays. Locks the state row first, as every writer does.
 pub(crate) const NOTE_USES: &str = "UPDATE api_key AS k SET last_used_at = greatest(k.last_used_at, u.at) \
      FROM (SELECT FROM petstore_state ORDER BY changes DESC LIMIT 1 FOR SHARE) c, \
        unnest($1::bigint[], $2::bigint[]) AS u (id, at) WHERE k.id = u.id";
@@ -159,7 +160,7 @@ fn api_key(row: &Row) -> Result<ApiKey, CorruptKey> {
     ApiKey::from_stored(named(row, "API key", 0, read).map_err(unreadable)?)
 }
 
-/// Writes `keys` under their own identifiers. A stored key keeps its last use.
+/// Writes `keys` under their own identifiers. A stored key keeps the time of its last use.
 pub(crate) async fn write(transaction: &Connection, keys: &[ApiKey]) -> Result<(), StoreFailure> {
     let ids: Vec<i64> = keys.iter().map(|key| key.id.0).collect();
     let names: Vec<&str> = keys.iter().map(|key| key.name.as_str()).collect();

@@ -41,8 +41,8 @@ const HIGHEST: &str = "SELECT greatest((SELECT id FROM pet ORDER BY id DESC LIMI
         WHERE schemaname = current_schema() AND sequencename = 'pet_id')), nullif(highest_key_id, 0) \
      FROM petstore_state ORDER BY changes DESC LIMIT 1";
 
-/// Limits the batch. If this process is frozen while it holds the lock, the server ends the batch before waiting additions
-/// reach their `statement_timeout`.
+/// Limits the batch. If this process is frozen while it holds the lock, the server ends the batch before waiting
+/// additions reach their `statement_timeout`.
 const LIMIT: &str = "SET LOCAL idle_in_transaction_session_timeout = '3s'; \
      SET LOCAL statement_timeout = '30s'";
 const KEPT_OUT: &str = "a trigger or a rule of the database kept an animal out of the table";
@@ -50,7 +50,7 @@ const KEPT_OUT: &str = "a trigger or a rule of the database kept an animal out o
 const WRITE_PETS: &str = "WITH added AS (INSERT INTO pet (id, name, category_id, status) SELECT DISTINCT ON (u.id) u.* \
        FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::text[]) AS u (id, name, category_id, status) \
        ORDER BY u.id ON CONFLICT DO NOTHING RETURNING 1) SELECT count(*) FROM added";
-/// Selects a given animal that is stored with other values, or not at all.
+/// Selects one of the given animals that is stored with other values, or not at all.
 const OTHER_PET: &str = "SELECT u.id \
        FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::text[]) AS u (id, name, category_id, status) \
        LEFT JOIN LATERAL (SELECT name, category_id, status FROM pet WHERE id = u.id LIMIT 1) p ON true \

@@ -43,7 +43,7 @@ const MAX_SCHEMA_BYTES: usize = 63;
 /// | `pool_timeout` | `1s` | the time limit for the wait for a free connection, within `call_timeout` |
 /// | `tcp_user_timeout` | `5s` | the kernel closes a connection that acknowledges nothing (Linux) |
 /// | `pool_size` | `16` | the largest number of connections for reads; the writer uses one more connection |
-/// | `target_session_attrs` | `read-write` | use only a host that accepts writes; `any`, for a single host |
+/// | `target_session_attrs` | `read-write` | `read-write`: only a host that accepts writes; `any`: the one host of the URL |
 /// | `schema` | the role's own | the schema of the tables, created if it does not exist |
 /// | `application_name` | `petstore` | the name of the sessions in the server's lists |
 /// | `options` | none | settings of the session (`-c name=value`), or options for a provider's proxy |
@@ -52,13 +52,14 @@ const MAX_SCHEMA_BYTES: usize = 63;
 ///
 /// `sslmode` is one of these:
 /// - `disable`: not encrypted.
-/// - `prefer`: encrypted if the server supports it, without a check of its certificate. Protects against listeners only.
+/// - `prefer`: encrypted if the server supports it, without a check of its certificate. Protects against listeners
+///   only.
 /// - `verify-ca`: encrypted, and the certificate must be signed by a known authority, but may name any host.
 /// - `require` or `verify-full`, which mean the same here: encrypted, and the certificate must be signed by a known
 ///   authority and name the host. libpq's `require` accepts any certificate.
 ///
-/// Times are written `3s` or `500ms`. A bare number has the unit of libpq: seconds for `connect_timeout`, milliseconds for
-/// the others.
+/// Times are written `3s` or `500ms`. A bare number has the unit of libpq: seconds for `connect_timeout`, milliseconds
+/// for the others.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PostgresConfig {
     /// The hosts, in the order in which they are tried.
@@ -81,11 +82,11 @@ pub struct PostgresConfig {
 impl PostgresConfig {
     /// Parses `postgres://USER[:PASSWORD]@HOST[:PORT][,HOST[:PORT]…]/DATABASE[?PARAMETER=VALUE&…]`.
     ///
-    /// User, password, database and values may be percent-encoded. A directory of a Unix socket must be
+    /// User, password, database and values may be percent-encoded. A directory of a Unix socket must be percent-encoded
     /// (`%2Frun%2Fpostgresql`).
     ///
     /// # Errors
-    /// [`InvalidUrl`]. No message repeats any of the text.
+    /// [`InvalidUrl`]. No message repeats any part of the URL.
     pub fn parse(url: &str) -> Result<Self, InvalidUrl> {
         let schemes = ["postgres://", "postgresql://"];
         Address::parse(url, &schemes, DEFAULT_PORT, FORM, |address, query| {

@@ -1,7 +1,7 @@
 //! One connection, and the transactions on it. A pooler such as `PgBouncer` lends the server's session to another
-//! client after each transaction, so the session must keep no state. There, each statement is sent with its values, and
-//! each transaction begins with its settings. The server plans such a read each time, which costs three to four times
-//! as much (`docs/POSTGRES.md`). So a connection with its own session prepares its statements.
+//! client after each transaction, so the session must keep no state. Through such a pooler, each statement is sent with
+//! its values, and each transaction begins with its settings. The server then plans a read each time, which costs three
+//! to four times as much (`docs/POSTGRES.md`). So a connection with its own session prepares its statements.
 
 #[cfg(test)]
 mod tests;
@@ -50,15 +50,15 @@ const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
 /// A connection. Dropping it closes it, and the server rolls back an open transaction.
 pub(crate) struct Connection {
     client: Client,
-    /// SQL that applies the settings to one transaction, if a pooler owns the session and lends it for one transaction at a
-    /// time. `None` if the connection owns the session, which then keeps settings and prepared statements.
+    /// SQL that applies the settings to one transaction, if a pooler owns the session and lends it for one transaction
+    /// at a time. `None` if the connection owns the session, which then keeps settings and prepared statements.
     pub(crate) shared_settings: Option<String>,
     prepared: Mutex<HashMap<&'static str, Statement>>,
     /// The time limit of each statement, for the server and the network together.
     timeout: Duration,
     /// `true` if the server warned that the commit of this transaction did not wait for a standby.
     not_replicated: Arc<AtomicBool>,
-    /// Ends the task that moves the bytes when it is dropped.
+    /// Dropping the sender ends the task that moves the bytes, at the latest after [`CLOSE_TIMEOUT`].
     _dropped: oneshot::Sender<()>,
 }
 
@@ -169,8 +169,8 @@ impl Connection {
         committed.map(|()| rows)
     }
 
-    /// Returns the prepared statement, and prepares it the first time. Returns `None` in a shared session, where a statement
-    /// is sent together with its values.
+    /// Returns the prepared statement, and prepares it the first time. Returns `None` in a shared session, where a
+    /// statement is sent together with its values.
     pub(crate) async fn prepare(&self, sql: &'static str) -> Result<Option<Statement>, Error> {
         if self.is_shared() {
             return Ok(None);

@@ -65,7 +65,8 @@ impl Connector {
         let preferred = self.preferred.load(Ordering::Relaxed);
         let (count, timeout) = (self.hosts.len(), self.config.connect_timeout);
         let mut untried: VecDeque<_> = (0..count).map(|step| (preferred + step) % count).collect();
-        // The last failure of each host, and the hosts that failed without a timeout. Only these hosts are tried again.
+        // The last failure of each host, and the hosts that failed without a timeout. Only hosts in `refused` are tried
+        // again.
         let (mut failures, mut refused) = (BTreeMap::new(), VecDeque::new());
         // Dropping the set cancels all running attempts.
         let mut attempts = JoinSet::new();

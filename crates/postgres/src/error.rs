@@ -133,7 +133,7 @@ impl StoreFailure {
         (error.code().code() == SEALED).then(|| error.message())
     }
 
-    /// Returns the SQLSTATE of the server, if one answered.
+    /// Returns the SQLSTATE with which a server answered, if any.
     pub(crate) fn sql_state(&self) -> Option<&SqlState> {
         if let Self::Connect(hosts) = self {
             return hosts.iter().find_map(|(_, failure)| failure.sql_state());
@@ -150,8 +150,8 @@ impl StoreFailure {
     }
 }
 
-/// Returns whether an SQLSTATE is of a class of temporary failures: transaction state, transaction rollback, insufficient
-/// resources, object state, operator intervention, petstore's own, system error, internal error.
+/// Returns whether an SQLSTATE is of a class of temporary failures: transaction state, transaction rollback,
+/// insufficient resources, object state, operator intervention, petstore's own, system error, internal error.
 pub(crate) fn passes(state: &str) -> bool {
     ["25", "40", "53", "55", "57", "58", "PS", "XX"].iter().any(|class| state.starts_with(class))
 }

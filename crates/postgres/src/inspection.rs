@@ -37,7 +37,7 @@ impl PostgresStore {
     /// # Errors
     /// [`StoreError`] if the database does not answer.
     pub async fn database_bytes(&self) -> Result<u64, StoreError> {
-        // Without the deadline of a call, which would drop all connections when it passes. The server's
+        // Runs without the deadline of a call: a passed deadline would drop all connections. The server's
         // `statement_timeout` limits this statement.
         let bytes: i64 = scalar(&self.pool.query(SIZE, &[]).await?)?;
         Ok(bytes.unsigned_abs())

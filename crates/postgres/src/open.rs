@@ -15,8 +15,8 @@ use crate::{
     writer::{self, MAX_GROUP},
 };
 
-/// Identifies the running server, the database and the schema. The server is identified by the microsecond of its start,
-/// because a copy of a server has the same `system_identifier` but holds another store.
+/// Identifies the running server, the database and the schema. The server is identified by the microsecond of its
+/// start, because a copy of a server has the same `system_identifier` but holds another store.
 const IDENTITY: &str = "SELECT extract(epoch FROM pg_postmaster_start_time()) || ':' || \
      oid || ':' || current_schema() FROM pg_catalog.pg_database WHERE datname = current_database()";
 
@@ -64,8 +64,8 @@ async fn open(
 }
 
 impl PostgresConfig {
-    /// Returns a unique name of the store, which does not depend on the hosts in the URL. Returns `None` if the server does
-    /// not answer.
+    /// Returns a unique name of the store, which does not depend on the hosts in the URL. Returns `None` if the server
+    /// does not answer.
     pub async fn identity(&self) -> Option<String> {
         let connection = Connector::new(self).ok()?.connect(Purpose::Archive).await.ok()?;
         let rows = connection.query_alone(IDENTITY, &[]).await.ok()?;

@@ -1,8 +1,8 @@
 //! The connection pool for single statements, and the deadline of every call. A call takes the connection that was
 //! returned last, whose caches are warm. After a connection breaks, no connection of the pool is used again: at a dead
 //! server one call fails, not one for each connection. If the server allows fewer connections than `pool_size`, a
-//! refused call sets its permit aside for [`FULL_PAUSE`]. No pool crate closes a connection to make room for one
-//! outside of the pool.
+//! refused call sets its permit aside for [`FULL_PAUSE`]. petstore has its own pool because no pool crate closes a
+//! connection to make room for a connection outside of the pool.
 
 #[cfg(test)]
 mod tests;
@@ -149,7 +149,7 @@ impl Pool {
             let (_pooled, connection) = self.get().await?;
             let result = connection.query_alone(sql, values).await;
             let Err(failure) = result else { return result };
-            // Before the connection is returned, so that no other call gets this connection.
+            // This comes before the connection is returned, so that no other call gets the connection.
             if failure.breaks_connection() {
                 self.drop_all();
             }
@@ -160,8 +160,8 @@ impl Pool {
         }
     }
 
-    /// Begins a transaction of several statements on a connection outside of the pool. Dropping the connection rolls the
-    /// transaction back.
+    /// Begins a transaction of several statements on a connection outside of the pool. Dropping the connection rolls
+    /// the transaction back.
     pub(crate) async fn begin(
         &self,
         purpose: Purpose,
@@ -188,7 +188,7 @@ impl Pool {
             Err(failure) if is_full(&failure) => {}
             connected => return connected,
         }
-        // Holds the permit meanwhile, so that no other call opens the connection.
+        // Holds the permit of a pooled connection meanwhile, so that no other call opens a connection in its place.
         let (mut pooled, _) = self.get().await?;
         pooled.connection = None;
         let deadline = Instant::now() + self.connector.config.pool_timeout;

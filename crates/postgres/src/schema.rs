@@ -1,5 +1,5 @@
-//! The schema versions, the tables, and the check whether a database holds a store. `petstore-storage` explains versions
-//! and steps.
+//! The schema versions, the tables, and the check whether a database holds a store. `petstore-storage` explains
+//! versions and steps.
 
 use petstore_storage::{SchemaError, Step};
 
@@ -56,12 +56,12 @@ const OBJECTS: &str = "SELECT c.relname::text, pg_catalog.row_security_active(c.
      WHERE n.nspname = current_schema() AND c.relname IN ('petstore_schema', 'petstore_state', 'pet', 'catalogue', \
        'idempotency', 'api_key', 'api_key_guard', 'pet_id', 'api_key_id') ORDER BY 1";
 
-/// Keeps other instances from changing the tables until the transaction ends. The number starts with the bytes `pst0`, so
-/// that no other application uses it.
+/// Keeps other instances from changing the tables until the transaction ends. The number starts with the bytes `pst0`,
+/// so that no other application uses it.
 pub(crate) const LOCK: &str =
     "SET LOCAL lock_timeout = '1min'; SELECT pg_advisory_xact_lock(8102085943093325872)";
 
-/// Reads the row as a whole, because the columns are not in every version.
+/// Reads the row as a whole, because not every schema version has these columns.
 const RECORD: &str = "SELECT version::bigint, (to_jsonb(s) ->> 'actual_version')::bigint, \
      to_jsonb(s) ->> 'oldest_release' FROM petstore_schema s ORDER BY 1 DESC LIMIT 1";
 

@@ -7,9 +7,9 @@ use crate::{
     connection::READ_COMMITTED, connector::Purpose, error::StoreFailure, pool::Pool, version,
 };
 
-/// Selects a row if the sequence is behind the highest identifier `m.id` of the table, or behind `$1`. Raises the sequence
-/// to `m.id` unless `$1` is null; the caller then holds the lock of the state. The highest identifier is read from the
-/// end of its index, because `max` would be planned here to read every animal.
+/// Selects a row if the sequence is behind the highest identifier `m.id` of the table, or behind `$1`. Raises the
+/// sequence to `m.id` unless `$1` is null; the caller then holds the lock of the state. The highest identifier is read
+/// from the end of its index, because the server would plan `max` here so that it reads every animal.
 pub(crate) const RAISE: &str = "SELECT CASE WHEN $1::bigint IS NOT NULL THEN setval('pet_id', m.id) END \
      FROM (SELECT greatest((SELECT id FROM pet ORDER BY id DESC LIMIT 1), $1) AS id) m, pet_id s \
      WHERE s.last_value < m.id OR NOT s.is_called AND s.last_value = m.id";
@@ -19,7 +19,8 @@ pub(crate) async fn are_behind(pool: &Pool) -> Result<bool, StoreFailure> {
     Ok(!pool.query(RAISE, &[&None::<i64>]).await?.is_empty())
 }
 
-/// Raises the sequence in a transaction of its own. Every writer locks the state first, so no other writer runs meanwhile.
+/// Raises the sequence in a transaction of its own. Every writer locks the state first, so no other writer runs
+/// meanwhile.
 pub(crate) async fn raise(pool: &Pool) -> Result<(), StoreFailure> {
     let transaction = pool.begin(Purpose::Calls, READ_COMMITTED).await?;
     transaction.query(version::LOCK, &[]).await?;
@@ -38,11 +39,13 @@ mod tests {
         store::PostgresStore,
     };
 
-    /// Each batch of an import runs these statements.
+    /// Each batch of an import runs this statement.
     #[needs(postgres)]
     #[tokio::test]
     async fn the_highest_identifier_is_read_from_the_index_at_every_table_size() {
-        let database = postgres_or_skip("the_highest_identifier_is_looked_for").unwrap();
+        let database =
+            postgres_or_skip("the_highest_identifier_is_read_from_the_index_at_every_table_size")
+                .unwrap();
         let config = PostgresConfig::parse(&database.url).unwrap();
         drop(PostgresStore::connect(&config).await.unwrap());
         for purpose in [Purpose::Calls, Purpose::Archive] {

@@ -14,15 +14,15 @@ pub struct PostgresSettings {
     pub create: bool,
     /// `true` if animals can be read, without a version, while the store is sealed.
     pub reads_while_sealed: bool,
-    /// Canceled when the task that writes additions, or the task that reads the version, panics. The program must then be
-    /// restarted: without these tasks additions fail, or other instances' changes do not show.
+    /// Canceled when the task that writes additions, or the task that reads the version, panics. The program must then
+    /// be restarted: without these tasks additions fail, or other instances' changes do not show.
     pub on_task_panic: CancellationToken,
 }
 
 /// A catalogue and its API keys in a PostgreSQL database.
 ///
 /// The store works within the tokio runtime in which it was opened. Dropping the store closes it; waiting additions are
-/// still written while that runtime runs. [`Self::close`] waits for these additions.
+/// still written while the runtime runs. [`Self::close`] waits for these additions.
 pub struct PostgresStore {
     pub(crate) pool: Arc<Pool>,
     pub(crate) tasks: StoreTasks,
@@ -31,7 +31,7 @@ pub struct PostgresStore {
 }
 
 impl PostgresStore {
-    /// Returns whether this call of `open` created the tables.
+    /// Returns whether opening this store created the tables.
     #[must_use]
     pub fn was_created(&self) -> bool {
         self.was_created

@@ -1,5 +1,5 @@
-//! The upgrade of a store that an older release made. All steps are one transaction, under a lock that one instance at a
-//! time holds. So several instances may upgrade at once, and an instance that dies leaves the store as it was. The
+//! The upgrade of a store that an older release made. All steps are one transaction, under a lock that one instance at
+//! a time holds. So several instances may upgrade at once, and an instance that dies leaves the store as it was. The
 //! transaction waits only a moment for the locks of the tables, because reads and writes queue behind it. Then it is
 //! tried again.
 
@@ -25,7 +25,7 @@ const LIMIT: &str = "SET LOCAL lock_timeout = '1s'";
 const MAX_TRIES: u32 = 30;
 const RETRY_PAUSE: Duration = Duration::from_secs(1);
 
-/// Marks the session of an upgrade until the session ends. A marked session uses no store of an older release.
+/// Marks the session of an upgrade until the session ends. [`IN_USE`] does not count marked sessions.
 const MARK: &str = "SELECT pg_advisory_lock_shared(8102085943093325873)";
 /// Selects whether another session of the same role uses the database. PostgreSQL does not show which tables a session
 /// uses.
@@ -34,7 +34,7 @@ const IN_USE: &str = "SELECT EXISTS (SELECT 1 FROM pg_stat_activity \
        WHERE locktype = 'advisory' AND (classid::bigint << 32 | objid::bigint) = 8102085943093325873))";
 
 impl PostgresStore {
-    /// Upgrades the schema of the store to this release's. Returns `None` if there is no store.
+    /// Upgrades the store to the schema of this release. Returns `None` if there is no store.
     ///
     /// # Errors
     /// [`OpenError`]. The store is as it was.

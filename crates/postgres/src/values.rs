@@ -1,7 +1,7 @@
 //! Values that are bound to a statement, each with its SQL type, and the columns of rows.
 //!
-//! A prepared statement knows the types of its values. A statement that is sent together with its values must also send
-//! their types.
+//! The server knows the types of the values of a prepared statement. A statement that is sent together with its values
+//! must also send their types.
 
 use std::error::Error as StdError;
 

@@ -1,8 +1,8 @@
 //! The catalogue's version: a column of the one row of `petstore_state`, which each change of animals updates. Reads
 //! select it in the same statement as their data.
 //!
-//! While an older snapshot is open, the server keeps every version of that row. So each statement finds the newest
-//! version at the end of an index, not by a value that all versions share (`schema/7.sql`).
+//! While an older snapshot is open, the server keeps every row version of that row. So each statement finds the newest
+//! row version at the end of an index, not by a value that all row versions share (`schema/7.sql`).
 
 use std::{sync::Arc, time::Duration};
 

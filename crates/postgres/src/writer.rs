@@ -1,7 +1,8 @@
 //! Additions: one task writes them in groups on one connection.
 //!
-//! With 64 clients this gives 22 times the throughput of one transaction for each addition. [`petstore_storage::writer`]
-//! has the queue, the groups and the deadlines; this file decides what is tried again after a failure.
+//! With 64 clients, groups have 22 times the throughput of one transaction for each addition.
+//! [`petstore_storage::writer`] has the queue, the groups and the deadlines; this file decides what is tried again
+//! after a failure.
 
 mod group;
 
@@ -47,8 +48,8 @@ struct Attempt {
     add: Add,
     /// The number of failed tries.
     tries: u32,
-    /// `true` if the answer to an earlier try was lost, so that it may have been committed. Then the addition is tried until
-    /// its deadline, because its record shows the outcome.
+    /// `true` if the answer to an earlier try was lost, so that it may have been committed. Then the addition is tried
+    /// until its deadline, because its record shows the outcome.
     in_doubt: bool,
 }
 
@@ -109,7 +110,8 @@ impl Task {
         written
     }
 
-    /// Waits for a group, whose statements have time limits. After half of the limit, finds out which sessions block it.
+    /// Waits for a group, whose statements have time limits. After half of the limit, finds out which sessions block
+    /// it.
     async fn bounded(
         &self,
         written: impl Future<Output = Result<Vec<Outcome>, Failed>>,
@@ -155,8 +157,8 @@ fn retry(group: Vec<Attempt>, failed: &Failed) -> Vec<Attempt> {
     for mut attempt in group {
         attempt.tries += 1;
         attempt.in_doubt |= failed.in_doubt && attempt.add.request.is_some();
-        // On a sealed store nothing is tried again. A repeat on the other store finds the record of an addition in
-        // doubt.
+        // On a sealed store nothing is tried again. After a handover, a repeat on the new store finds the record of an
+        // addition in doubt.
         let is_tried = may_pass && !failed.in_doubt && attempt.tries < MAX_TRIES;
         if !sealed && (attempt.in_doubt || is_tried) {
             left.push(attempt);

@@ -26,14 +26,15 @@ macro_rules! select {
 pub(crate) const ALL: &str = select!("ORDER BY id");
 pub(crate) const BY_ID_OR_DIGEST: &str = select!("WHERE id = ?1 OR digest = ?2");
 pub(crate) const SINCE: &str = select!("WHERE stamp > ?1 ORDER BY stamp");
-/// Selects the sum of a number for each key: the lower 32 bits of its stamp, plus 1. The sum does not overflow.
+/// Selects a sum over all keys: each key adds 1 and the lower 32 bits of its stamp, so that the sum does not overflow.
 pub(crate) const SUM: &str = "SELECT coalesce(sum(1 + (stamp & 0xffffffff)), 0) FROM api_key";
 /// Selects the revision, and the highest identifier ever assigned or stored; 0 if there was none.
 pub(crate) const HEAD: &str = "SELECT key_revision, max(coalesce((SELECT max(id) FROM api_key), 0), \
      coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'api_key'), 0)) \
      FROM petstore_state WHERE only = 1";
 const RENEW: &str = "UPDATE petstore_state SET key_revision = randomblob(16) WHERE only = 1";
-/// Writes a key with a new stamp, because triggers do not run on petstore's connections. A stored key keeps its last use.
+/// Writes a key with a new stamp, because triggers do not run on petstore's connections. A stored key keeps the time of
+/// its last use.
 pub(crate) const WRITE: &str = "INSERT INTO api_key \
      (id, name, digest, prefix, rights, created_at, expires_at, revoked_at, last_used_at, stamp) \
      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, \
@@ -114,7 +115,7 @@ pub(crate) fn head(connection: &Connection) -> rusqlite::Result<(KeyRevision, i6
         .query_row([], |row| Ok((KeyRevision(u128::from_be_bytes(row.get(0)?)), row.get(1)?)))
 }
 
-/// Returns every key.
+/// Returns every key, the revision, and the next identifier.
 pub(crate) fn all(connection: &Connection) -> Result<StoredKeys, Failure> {
     let (revision, highest) = head(connection)?;
     let next_id = KeyId(highest.saturating_add(1));
@@ -137,7 +138,7 @@ fn select(
     statement.query_map(params, |row| Ok(api_key(row)))?.collect()
 }
 
-/// Stores a key under its own identifier. A stored key keeps its last use.
+/// Stores a key under its own identifier. A stored key keeps the time of its last use.
 pub(crate) fn write(connection: &Connection, key: &ApiKey) -> rusqlite::Result<()> {
     let [expires_at, revoked_at, last_used_at] =
         [key.expires_at, key.revoked_at, key.last_used_at].map(|at| at.map(|at| at.0));
@@ -155,7 +156,7 @@ pub(crate) fn write(connection: &Connection, key: &ApiKey) -> rusqlite::Result<(
     connection.prepare_cached(WRITE)?.execute(values).map(drop)
 }
 
-/// Stores the use of a key, unless a later use is stored. Skips a missing key.
+/// Stores the time of a key's last use, unless a later time is stored. Skips a key that is not in the store.
 pub(crate) fn note_use(connection: &Connection, id: KeyId, at: Timestamp) -> rusqlite::Result<()> {
     connection.prepare_cached(NOTE_USE)?.execute([id.0, at.0]).map(drop)
 }

@@ -1,4 +1,5 @@
-//! A backup of a store that may be in use: SQLite's backup interface copies its pages within one read transaction.
+//! A backup of a store that may be in use: SQLite's backup interface copies the pages of the file within one read
+//! transaction.
 //!
 //! After each step of 1 MiB, the backup pauses for as long as the step took. So it uses at most half of the disk's
 //! time. It synchronizes the copy every 8 MiB, so a commit waits for at most 8 MiB of the copy. The write-ahead log
@@ -57,7 +58,8 @@ impl SqliteStore {
     /// synchronizes it. Blocks the thread, for minutes if the store is large. A store with an older schema is copied
     /// unchanged.
     ///
-    /// Calls `watch` after each step with the numbers of copied pages and of all pages. `watch` may cancel the backup, which leaves `to` incomplete.
+    /// Calls `watch` after each step with the numbers of copied pages and of all pages. `watch` may cancel the backup,
+    /// which leaves `to` incomplete.
     ///
     /// # Errors
     /// [`BackupError`].

@@ -13,7 +13,8 @@ pub struct SqliteConfig {
 
 /// SQLite's setting `PRAGMA synchronous`: when a commit waits for the disk.
 ///
-/// The numbers are SQLite's. With every setting, the store stays consistent, and acknowledged writes survive a crash of the process.
+/// The variants have SQLite's numbers. With every setting, the store stays consistent, and acknowledged writes survive
+/// a crash of the process.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Synchronous {
     /// An addition does not wait for the disk: a power failure may undo the last acknowledged additions.

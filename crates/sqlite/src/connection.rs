@@ -18,8 +18,8 @@ use crate::config::Synchronous;
 /// The longest wait for a write of another process, also when a store is opened. Tests shorten it.
 pub(crate) const WRITE_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// The longest wait of a read, which blocks its thread. A read waits only while another connection recovers the
-/// write-ahead log.
+/// The longest time that a read waits for a lock and blocks its thread. A read waits only while another connection
+/// recovers the write-ahead log.
 const READ_TIMEOUT: Duration = Duration::from_millis(250);
 
 /// The interval at which a waiting connection tries to take the write lock.
@@ -31,7 +31,8 @@ const POLL_INTERVAL: Duration = Duration::from_millis(1);
 /// The size in bytes to which SQLite truncates the write-ahead log when it resets the log.
 const JOURNAL_SIZE_LIMIT: i64 = 16 * 1024 * 1024;
 
-/// The page cache of a reader in KiB: enough for the inner pages of ten million animals.
+/// The size in KiB of SQLite's cache of a reading connection: enough for the inner pages of the tree of ten million
+/// animals.
 const READER_CACHE: i64 = 4 * 1024;
 
 /// Statements of a connection, which are prepared at their first use and held. `prepare_cached` takes some 1,700 more
@@ -66,8 +67,8 @@ pub(crate) fn open_writer(
 ) -> rusqlite::Result<Connection> {
     let connection = open_checking_writer(path, synchronous, busy_timeout)?;
     // The schema's checks are for other writers; the domain has checked petstore's rows. SQLite builds a table of the
-    // three statuses for each row that it checks. An addition in a group of 50 would take 29,600 instructions instead
-    // of 11,900.
+    // three statuses for each row that it checks. With these checks, an addition in a group of 50 would take 29,600
+    // instructions instead of 11,900.
     connection.pragma_update(None, "ignore_check_constraints", true)?;
     // The triggers are for other writers; `version.rs` does their work here.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER, false)?;
@@ -95,14 +96,14 @@ pub(crate) fn open_checking_writer(
     }))?;
     connection.pragma_update(None, "synchronous", synchronous as u8)?;
     connection.pragma_update(None, "journal_size_limit", JOURNAL_SIZE_LIMIT)?;
-    // A damaged page must not be changed. Readers skip this check, which would be the largest cost of a page. The
-    // domain checks each row that they read.
+    // A damaged page of the file must not be changed. Readers skip this check, which would be the largest cost of a
+    // list of animals. The domain checks each row that they read.
     connection.pragma_update(None, "cell_size_check", true)?;
     Ok(connection)
 }
 
-/// Opens a connection on which no statement can write. If `read_only`, this process must not change the files. Otherwise,
-/// the last connection that is closed moves the write-ahead log into the file.
+/// Opens a connection on which no statement can write. If `read_only`, this process must not change the files.
+/// Otherwise, the last connection that is closed moves the write-ahead log into the file.
 pub(crate) fn open_reader(path: &Path, read_only: bool) -> rusqlite::Result<Connection> {
     let connection = if read_only { open_read_only(path)? } else { open_shared(path)? };
     connection.busy_timeout(READ_TIMEOUT)?;
@@ -119,7 +120,7 @@ fn open_shared(path: &Path) -> rusqlite::Result<Connection> {
 /// Opens a connection that leaves all files unchanged when it is closed:
 /// - With a write-ahead log, the connection is read-only. A connection that may write would move the log into the file.
 /// - Without a log, the connection may write, so that SQLite can remove the files that it adds.
-/// - A file that is read-only, or on a read-only disk, is opened as immutable, so SQLite adds no files.
+/// - Without a log, and if the file or its disk is read-only, the file is opened as immutable, so SQLite adds no files.
 fn open_read_only(path: &Path) -> rusqlite::Result<Connection> {
     if access(path, Access::WRITE_OK).is_err() && !is_open_elsewhere(path) {
         return open_unchanging(path);
@@ -152,7 +153,7 @@ pub(crate) fn open_logged(path: &Path) -> rusqlite::Result<Connection> {
 pub(crate) struct SharedMemory(PathBuf);
 
 impl SharedMemory {
-    /// Returns a guard if the store has a log but no `-shm`. The caller holds it while it reads the store.
+    /// Returns a guard if the store has a log but no `-shm`. The caller holds the guard while it reads the store.
     pub(crate) fn guard(path: &Path) -> Option<Self> {
         if Self::is_missing(path) { fs::canonicalize(path).ok().map(Self) } else { None }
     }
@@ -164,8 +165,8 @@ impl SharedMemory {
 
 impl Drop for SharedMemory {
     fn drop(&mut self) {
-        // The exclusive lock proves that no other connection has the file open. A new connection opens `-shm` only after
-        // it has a lock.
+        // The exclusive lock proves that no other connection has the file open. A new connection opens `-shm` only
+        // after it has a lock.
         let exclusive = || -> rusqlite::Result<Connection> {
             let connection = open_shared(&self.0)?;
             connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
@@ -199,12 +200,13 @@ pub(crate) fn open_unchanging(path: &Path) -> rusqlite::Result<Connection> {
     open(&url, OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI)
 }
 
-/// Returns the write-ahead log of the file at `path`, unless it is empty.
+/// Returns the path of the write-ahead log of the file at `path`, unless the log is missing or empty.
 pub(crate) fn log(path: &Path) -> Option<PathBuf> {
     companion(path, "-wal").ok().filter(|log| fs::metadata(log).is_ok_and(|log| log.len() > 0))
 }
 
-/// Returns the path of a file that SQLite keeps beside `path`. It is named after the target of a symbolic link.
+/// Returns the path of a file that SQLite keeps beside `path`. If `path` is a symbolic link, SQLite keeps it beside the
+/// link's target.
 pub(crate) fn companion(path: &Path, suffix: &str) -> io::Result<PathBuf> {
     Ok(beside(&fs::canonicalize(path)?, suffix))
 }

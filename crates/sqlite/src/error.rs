@@ -21,8 +21,8 @@ pub(crate) enum Failure {
     /// The commit failed.
     #[error(transparent)]
     Commit(rusqlite::Error),
-    /// An error for the caller. An addition returns such an error only before its first write, because the rest of the
-    /// group is committed.
+    /// An error for the caller. An addition returns such an error only before its first write, because the group is
+    /// committed nevertheless.
     #[error(transparent)]
     Answer(#[from] ArchiveError),
 }
@@ -64,7 +64,7 @@ pub(crate) fn is_refusal(error: &rusqlite::Error) -> bool {
     error.sqlite_error_code() == Some(ErrorCode::ConstraintViolation)
 }
 
-/// Returns whether the statement met a damaged page.
+/// Returns whether the statement met a damaged page of the file.
 pub(crate) fn is_damage(error: &rusqlite::Error) -> bool {
     error.sqlite_error_code() == Some(ErrorCode::DatabaseCorrupt)
 }
@@ -80,15 +80,16 @@ fn of_statement(error: rusqlite::Error) -> StoreError {
     if is_refusal(&error) { StoreError::refused(error) } else { StoreError::unavailable(error) }
 }
 
-/// Returns the error of a write. Adds the name of the unique index that refuses the row, because SQLite's message has only
-/// its columns.
+/// Returns the error of a write. Adds the name of the unique index that refuses the row, because SQLite's message has
+/// only its columns.
 pub(crate) fn of_write(connection: &Connection, error: rusqlite::Error) -> StoreError {
     let message = error.to_string();
     let columns = message.strip_prefix("UNIQUE constraint failed: ").unwrap_or_default();
     let table = columns.split('.').next();
     match connection.query_row(UNIQUE_INDEXES, (table, columns), |row| row.get::<_, String>(0)) {
         Ok(indexes) => StoreError::refused(format_args!("{message} (index {indexes})")),
-        // SQLite's message names every other constraint. A primary key has no index.
+        // SQLite's message names a constraint that is no index. An integer primary key has no index, so the message
+        // with its column is enough.
         Err(_) => of_statement(error),
     }
 }
@@ -165,8 +166,8 @@ impl From<rusqlite::Error> for Reason {
         let extended = error.sqlite_error().map(|error| error.extended_code);
         match error.sqlite_error_code() {
             Some(_) if extended == Some(ffi::SQLITE_IOERR_SHMSIZE) => Self::passing(
-                "what SQLite has beside it cannot grow; free space on its disk, or raise the limit on the \
-                 size of files ('ulimit -f')",
+                "its '-shm' file cannot grow; free space on its disk, or raise the limit on the size of \
+                 files ('ulimit -f')",
             ),
             Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Self::passing(
                 "it is locked by another process; stop that process, or try again when it has finished",
@@ -215,8 +216,8 @@ mod tests {
             (ffi::SQLITE_FULL, "there is no space left on its disk; free some", true),
             (
                 ffi::SQLITE_IOERR_SHMSIZE,
-                "what SQLite has beside it cannot grow; free space on its disk, or raise the limit on \
-                 the size of files ('ulimit -f')",
+                "its '-shm' file cannot grow; free space on its disk, or raise the limit on the size of \
+                 files ('ulimit -f')",
                 true,
             ),
             (

@@ -10,8 +10,8 @@ use rustix::fs::{Access, access};
 use crate::{config::Synchronous, error::is_damage, open, schema, store::SqliteStore};
 
 impl SqliteStore {
-    /// Checks the file: SQLite's integrity check, the schema, and the durability of commits. Reads the whole file, and
-    /// blocks the thread meanwhile. Writes nothing.
+    /// Checks the file: SQLite's integrity check, the schema, the durability of commits, and the access to the files
+    /// beside it. Reads the whole file, and blocks the thread meanwhile. Writes nothing.
     ///
     /// # Errors
     /// SQLite's error, if the file cannot be read at all.

@@ -23,11 +23,12 @@
 //! # Promises
 //! - An acknowledged write is on the disk: the write-ahead log is synchronized before the answer
 //!   ([`Synchronous::Full`], unless the operator chooses otherwise).
-//! - Each read is a task of its own in one snapshot, and does not wait for writes. Reads that hang leave one worker
-//!   of the runtime free; further reads wait for threads.
-//! - After the file or its log is removed or replaced, no write is acknowledged.
-//! - One thread writes, and queued writes share a transaction (group commit). A row that a constraint refuses fails
-//!   its own write alone. A write whose caller has left takes effect whole or not at all.
+//! - Each read sees one snapshot, and does not wait for writes. Reads that hang leave one of several workers of the
+//!   runtime free; further reads wait for a thread of the store.
+//! - While the file or its log is missing or replaced, no write is acknowledged.
+//! - One thread writes animals and keys, and queued additions share a transaction (group commit). If a constraint
+//!   refuses a row, only the write of that row fails. A write whose caller has left takes effect as a whole or not at
+//!   all.
 //! - Processes that write to the same file take turns.
 //! - These files are refused and stay unchanged:
 //!   - a file that is no petstore store,
@@ -41,11 +42,11 @@
 //! # Limits
 //! - One machine: SQLite's write-ahead log needs shared memory, so the file must be on a local disk. Several processes
 //!   on that machine may use one store.
-//! - One writer at a time: while a process holds the write lock for seconds, writes of other processes fail as
-//!   [`StoreError`](petstore_domain::StoreError).
-//! - Unix: the file is created for its owner alone (mode 0600).
-//! - A *running* store must be copied through SQLite ([`SqliteStore::back_up`]), never as a file: its newest transactions
-//!   are in the `-wal` file beside it.
+//! - One writer at a time: if a process holds the write lock for more than 3 seconds, waiting writes of other processes
+//!   fail with [`StoreError`](petstore_domain::StoreError).
+//! - Unix only: a new file can be read and written by its owner alone (mode 0600).
+//! - A *running* store must be copied through SQLite ([`SqliteStore::back_up`]), never as a file: its newest
+//!   transactions are in the `-wal` file beside it.
 //!
 //! # Files
 //! | file | content |

@@ -31,7 +31,7 @@ impl SqliteStore {
     /// Opens the store at `config.path`, or creates it. Reads run in the caller's tokio runtime.
     ///
     /// # Errors
-    /// [`OpenError`]. Its message is one line with the fault and its repair.
+    /// [`OpenError`]. Its message is one line with the cause and its repair.
     pub fn open(config: &SqliteConfig) -> Result<Self, OpenError> {
         Self::open_with(config, &SqliteSettings::default())
     }
@@ -45,7 +45,7 @@ impl SqliteStore {
         Self::open_with(config, &settings)
     }
 
-    /// Opens the store at `config.path` with other settings.
+    /// Opens the store at `config.path` with `settings`.
     ///
     /// # Errors
     /// [`OpenError`], also if there is no store and `settings` are read-only.
@@ -80,7 +80,7 @@ pub(crate) fn open(
         (writer, was_created)
     };
     let (versions, began) = (VersionCache::default(), Instant::now());
-    // This read opens the log. If the version cannot be read, requests report the error.
+    // This read opens the log, which `Presence::new` needs. If the version cannot be read, requests report the error.
     if let Ok(stored) = version::current(&connection) {
         versions.observe(stored, began);
     }
@@ -96,7 +96,7 @@ pub(crate) fn open(
         writes: AtomicU64::new(0),
         max_idle: runtime.metrics().num_workers() + queue::MIN_THREADS,
         idle: Mutex::default(),
-        // A writer uses the `-shm`, and SQLite removes it.
+        // Beside a writer, SQLite itself removes `-shm` when the store is closed.
         _shared_memory: shared_memory.filter(|_| read_only),
     });
     let on_panic = &settings.on_task_panic;
@@ -107,8 +107,8 @@ pub(crate) fn open(
     Ok(SqliteStore { readers, writer, was_created, reads_while_sealed })
 }
 
-/// Opens a store that this release knows for reading. Returns its schema version with the connection; `None` if the
-/// database is empty. Unless `read_only`, closing the connection may move the log into the file.
+/// Opens a store for reading, if this release knows its schema. Returns the schema version (`None` if the database is
+/// empty) and the connection. Unless `read_only`, closing the connection may move the log into the file.
 pub(crate) fn open_known(
     path: &Path,
     read_only: bool,
@@ -120,8 +120,8 @@ pub(crate) fn open_known(
 
 /// Creates a missing file for its owner alone.
 ///
-/// Closing a descriptor releases all POSIX locks of the process on the file, also SQLite's. So no other thread opens the
-/// new file before this descriptor is closed. Only SQLite opens an existing file (`schema::check_file`).
+/// Closing a descriptor releases all POSIX locks of the process on the file, also SQLite's. So no other thread opens
+/// the new file before this descriptor is closed. Only SQLite opens an existing file (`schema::check_file`).
 fn create(path: &Path) -> Result<(), Reason> {
     static CREATING: Mutex<()> = Mutex::new(());
     let _creating = CREATING.lock().unwrap_or_else(PoisonError::into_inner);
@@ -148,8 +148,8 @@ fn require_store(path: &Path, read_only: bool) -> Result<(), Reason> {
     schema::check_log(path)
 }
 
-/// Requires that this user may write `-wal` and `-shm`. Otherwise SQLite would open the store, and every transaction would
-/// fail.
+/// Requires that this user may write `-wal` and `-shm`. Otherwise SQLite would open the store, and every transaction
+/// would fail.
 pub(crate) fn require_companions(path: &Path) -> Result<(), Reason> {
     for suffix in ["-wal", "-shm"] {
         let companion = connection::companion(path, suffix)?;
@@ -165,8 +165,8 @@ pub(crate) fn require_companions(path: &Path) -> Result<(), Reason> {
     Ok(())
 }
 
-/// Switches the file to a write-ahead log, which it keeps. The switch needs an exclusive lock, for which SQLite does not
-/// always wait by itself.
+/// Switches the file to a write-ahead log; the file records this mode. The switch needs an exclusive lock, for which
+/// SQLite does not always wait by itself.
 fn use_write_ahead_log(connection: &Connection, timeout: Duration) -> Result<(), Reason> {
     let deadline = Instant::now() + timeout;
     loop {

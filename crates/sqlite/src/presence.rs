@@ -27,7 +27,7 @@ pub(crate) struct Presence {
     log: Option<(PathBuf, Identity)>,
     /// The length of the database in bytes when it was last found whole.
     length: AtomicU64,
-    /// `true` if the last check found a file missing.
+    /// `true` if the last check failed.
     lost: AtomicBool,
 }
 
@@ -60,13 +60,13 @@ impl Presence {
         Ok(())
     }
 
-    /// Checks again if the last check found a file missing.
+    /// Checks the files again if the last check failed.
     pub(crate) fn require(&self) -> Result<(), StoreError> {
         if self.lost.load(Ordering::Relaxed) { self.check() } else { Ok(()) }
     }
 }
 
-/// Returns the metadata of a file that was opened.
+/// Returns the metadata of a file. Fails if the file is missing, or is not the file that was opened.
 fn find((path, opened): &(PathBuf, Identity)) -> Result<Metadata, StoreError> {
     match fs::metadata(path) {
         Ok(metadata) if identity(&metadata) == *opened => Ok(metadata),

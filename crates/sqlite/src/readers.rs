@@ -1,9 +1,9 @@
-//! Reads run on the runtime's workers, or on threads (`queue.rs`) if only one worker is free. So health checks, refusals,
-//! timeouts and writes continue while the disk hangs.
+//! Reads run on the runtime's workers, or on threads (`queue.rs`) if only one worker is free. So health checks,
+//! refusals, timeouts and writes continue while reads hang.
 //!
-//! A read is a task of its own, so that its request can time out; this costs about a microsecond. The worker that drives
-//! tokio's I/O driver may start a read, and no other worker takes the driver over until the read returns. So a thread of
-//! `watch.rs` wakes a worker periodically while workers read.
+//! A read is a task of its own, so that its request can time out; this costs about a microsecond. The worker that
+//! drives tokio's I/O driver may start a read, and no other worker takes the driver over until the read returns. So a
+//! thread of `watch.rs` wakes a worker periodically while workers read.
 
 pub(crate) mod queue;
 pub(crate) mod watch;
@@ -33,8 +33,8 @@ use crate::{
     presence::Presence,
 };
 
-/// The longest time that closing the store waits for its threads. A reader that closes its connection after the writer
-/// leaves the write-ahead log beside the file, which is harmless.
+/// The longest time that closing the store waits for its threads. If a read takes longer, the write-ahead log may stay
+/// beside the file, which is harmless.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
 const CLOSE_POLL_INTERVAL: Duration = Duration::from_micros(200);
 
@@ -108,7 +108,7 @@ impl Readers {
         let read = move || pool.read(read);
         // The clone is counted before the limit is compared, so that two concurrent reads count each other.
         let worker = Arc::clone(&self.shared.workers);
-        // The use is noted afterwards, so that the threads of `watch.rs` see the read before they sleep.
+        // The use is noted after the read is counted, so that the threads of `watch.rs` see the read before they sleep.
         if Arc::strong_count(&worker) <= self.shared.max_workers + 1 {
             let task = self.shared.runtime.spawn(async move {
                 let result = read();
@@ -138,7 +138,7 @@ impl Drop for Readers {
     fn drop(&mut self) {
         self.shared.closed.store(true, Ordering::SeqCst);
         self.watches.iter().for_each(Thread::unpark);
-        // A thread that holds the lock may be about to wait.
+        // A thread that holds the lock may be about to wait, and would miss the notification.
         drop(self.shared.queue());
         self.shared.changed.notify_all();
         let began = Instant::now();
@@ -167,7 +167,7 @@ pub(crate) struct Pool {
     pub(crate) writes: AtomicU64,
     /// The largest number of idle connections.
     pub(crate) max_idle: usize,
-    /// The idle connections. The most recently used connection is used first, because its page cache is warm.
+    /// The idle connections. The most recently used connection is used first, because SQLite's cache of it is warm.
     pub(crate) idle: Mutex<Vec<Connection>>,
     /// Dropped after the idle connections.
     pub(crate) _shared_memory: Option<SharedMemory>,

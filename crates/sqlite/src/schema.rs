@@ -1,5 +1,5 @@
-//! The schema versions, and the checks that a file is a store. The documentation of `petstore-storage` explains versions
-//! and steps.
+//! The schema versions, and the checks that a file is a store. The documentation of `petstore-storage` explains
+//! versions and steps.
 
 use std::{fs, path::Path};
 
@@ -80,11 +80,11 @@ pub(crate) fn refuse_offending(connection: &Connection, steps: &[Step]) -> Resul
     Ok(())
 }
 
-/// Checks the header of a file before the file is opened for use, so that a foreign file stays unchanged. An empty file is
-/// a new store.
+/// Checks the header of a file before the file is opened for use, so that a foreign file stays unchanged. An empty file
+/// is a new store.
 ///
-/// SQLite reads the file, because it closes its descriptors safely. If this process closed a descriptor itself, the locks
-/// of all its connections would be released (<https://sqlite.org/howtocorrupt.html>, section 2.2).
+/// SQLite reads the file, because it closes its descriptors safely. If this process closed a descriptor itself, the
+/// locks of all its connections would be released (<https://sqlite.org/howtocorrupt.html>, section 2.2).
 pub(crate) fn check_file(path: &Path) -> Result<(), Reason> {
     match fs::metadata(path).map_or(0, |file| file.len()) {
         0 => return Ok(()),
@@ -206,7 +206,7 @@ pub(crate) fn in_memory() -> rusqlite::Result<Connection> {
     Ok(connection)
 }
 
-/// Fails if the store is foreign, or if this release cannot use its schema.
+/// Fails if the file is of another application, or if this release cannot use its schema.
 fn check(connection: &Connection, application: i64, oldest: i64) -> Result<(), Reason> {
     if application != APPLICATION_ID {
         return Err(Reason::Foreign("a SQLite database of another application"));

@@ -17,8 +17,8 @@ pub struct SqliteSettings {
     pub read_only: bool,
     /// `true` if reads continue while the store is [sealed](petstore_domain::Phase::Sealed).
     pub reads_while_sealed: bool,
-    /// Canceled when the writing thread or the thread that polls the version has panicked. The program must restart
-    /// then.
+    /// Canceled when the writing thread, the thread that polls the version, or the thread that wakes tokio's workers
+    /// has panicked. The program must restart then.
     pub on_task_panic: CancellationToken,
 }
 

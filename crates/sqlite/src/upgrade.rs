@@ -2,8 +2,8 @@
 //!
 //! All steps are one transaction under the write lock, so several processes may upgrade at once, and a crash leaves the
 //! store as it was. Before the steps, the upgrade copies the store under the same lock to a fixed name beside it. The
-//! copy is the way back to the older release. Meanwhile reads continue, and writes of other processes wait and time
-//! out.
+//! copy is the way back to the older release. During the upgrade, reads of other processes continue, and their writes
+//! wait and time out.
 
 use std::{
     fs::{self, File, OpenOptions},
@@ -34,8 +34,8 @@ const LOCK_TIMEOUT: Duration = Duration::from_secs(30);
 const ALONE_TIMEOUT: Duration = Duration::from_secs(3);
 
 impl SqliteStore {
-    /// Upgrades the store at `config.path` to the schema of this release. Returns `None` if there is no store. Blocks the
-    /// thread, for minutes if the store is large.
+    /// Upgrades the store at `config.path` to the schema of this release. Returns `None` if there is no store. Blocks
+    /// the thread, for minutes if the store is large.
     ///
     /// # Errors
     /// [`OpenError`]. Its message is one line with the cause and its repair. Nothing has changed.
@@ -51,7 +51,7 @@ fn upgrade(path: &Path, mode: UpgradeMode, steps: &[Step]) -> Result<Option<Upgr
         return Ok(None);
     }
     let _shared_memory = SharedMemory::guard(path);
-    // After a crash during the creation, only a process that may write can read the file.
+    // After a crash while the store was created, only a connection that may write can read the file.
     let read_only = mode == UpgradeMode::DryRun;
     let (Some(from), reader) = open::open_known(path, read_only)? else { return Ok(None) };
     let copy = beside(path, ".before-upgrade");
@@ -99,8 +99,8 @@ fn run(path: &Path, steps: &[Step], copy: &Path) -> Result<Upgrade, Reason> {
     Ok(upgrade)
 }
 
-/// Requires that no other process has the store open: only then does SQLite remove the write-ahead log. (The next opening
-/// makes a new log.) Waits for up to [`ALONE_TIMEOUT`].
+/// Requires that no other process has the store open: only then does SQLite remove the write-ahead log. (The next
+/// opening makes a new log.) Waits for up to [`ALONE_TIMEOUT`].
 fn require_no_other(path: &Path, step: &Step) -> Result<(), Reason> {
     let began = Instant::now();
     loop {

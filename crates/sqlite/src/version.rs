@@ -2,7 +2,7 @@
 //!
 //! The schema's triggers renew the version for each row that another program changes. All triggers, also the
 //! operator's, are off on the connections of petstore's writes. There, [`renew`] renews the version once for each
-//! transaction: an addition in a group of 50 takes 35 % fewer instructions.
+//! transaction: an addition in a group of 50 takes 35 % fewer instructions than with triggers.
 
 use petstore_domain::{CatalogueVersion, Corruption};
 use petstore_storage::StoredVersion;
@@ -43,7 +43,7 @@ pub(crate) fn renew(
     read(statements.get(SELECT_STORED)?)
 }
 
-/// Runs `read` in the snapshot of the version, which is `None` if the store is not open.
+/// Runs `read` with the version, in the snapshot of the version. The version is `None` if the store is not open.
 ///
 /// A read transaction of SQLite lasts until the last running statement of the connection ends. The statement of the
 /// version still runs during `read`, so both see one snapshot without `BEGIN`.

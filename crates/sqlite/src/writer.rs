@@ -36,8 +36,8 @@ const TURN: Duration = Duration::from_millis(100);
 /// The pause after a turn: longer than the interval in which other processes poll (`connection.rs`).
 const FREE: Duration = Duration::from_millis(2);
 
-/// A write other than an addition. Runs in its own transaction, and answers its caller. Gets an error if an earlier write
-/// of the group failed.
+/// A write other than an addition. Runs in its own transaction, and answers its caller. Gets an error if an earlier
+/// write of the group did not get the lock, or left the connection in doubt.
 pub(crate) type Work = Box<dyn FnOnce(Result<&mut Session<'_>, StoreError>) + Send>;
 
 /// Additions, which share a transaction, and other writes.
@@ -48,7 +48,7 @@ type Group = (Vec<Add>, Vec<Work>);
 pub struct Activity {
     /// The number of committed transactions.
     pub commits: u64,
-    /// The number of writes in them: additions, changes of keys, purges.
+    /// The number of writes in these transactions: additions, changes of keys, purges, batches of copied rows.
     pub writes: u64,
     /// The number of writes that wait for the writer now.
     pub write_queue: usize,
@@ -71,7 +71,7 @@ impl Writer {
         runtime: Handle,
         on_panic: &CancellationToken,
     ) -> io::Result<Self> {
-        // Callers need no timeout, because a transaction waits only for the busy timeout.
+        // Callers need no timeout, because a transaction waits for the lock only up to the busy timeout.
         let (queue, jobs) = queue::channel(MAX_GROUP, None);
         let guard = PanicGuard(on_panic.clone());
         let alone = VecDeque::new();

@@ -1,4 +1,4 @@
-//! Batches of animals in different orders.
+//! Batches of animals in different orders, and the time limits of a batch.
 
 use petstore_domain::{
     Archive as _, ArchiveError, CategoryId, NewPet, PetId, PetName, Rows, WriterRole,
@@ -22,7 +22,7 @@ fn rows(ids: &[i64]) -> Rows {
 #[needs(postgres)]
 #[tokio::test]
 async fn only_missing_animals_are_written_in_any_order() {
-    let database = postgres_or_skip("only_animals_that_are_not_there").unwrap();
+    let database = postgres_or_skip("only_missing_animals_are_written_in_any_order").unwrap();
     let store = PostgresStore::connect(&PostgresConfig::parse(&database.url).unwrap()).await;
     let store = store.unwrap();
     let batches: [(&[i64], u64); 6] =
@@ -48,7 +48,8 @@ async fn only_missing_animals_are_written_in_any_order() {
 #[needs(postgres)]
 #[tokio::test]
 async fn each_batch_that_excludes_writers_has_short_time_limits() {
-    let database = postgres_or_skip("every_batch_that_keeps_writers_out").unwrap();
+    let database =
+        postgres_or_skip("each_batch_that_excludes_writers_has_short_time_limits").unwrap();
     let store = PostgresStore::connect(&PostgresConfig::parse(&database.url).unwrap()).await;
     let limits = "SELECT current_setting('idle_in_transaction_session_timeout') || ' ' || \
          current_setting('statement_timeout')";

@@ -16,7 +16,7 @@ use crate::{
 #[needs(postgres)]
 #[tokio::test(flavor = "multi_thread")]
 async fn a_warning_before_a_transaction_does_not_count_for_it() {
-    let test = "a_transaction_is_not_judged_by_what_the_server_said_before";
+    let test = "a_warning_before_a_transaction_does_not_count_for_it";
     let primary = cluster_or_skip(test, Durability::Fast).unwrap();
     let standby = primary.standby().unwrap();
     let config = PostgresConfig::parse(&primary.url("postgres")).unwrap();
@@ -37,7 +37,8 @@ async fn a_warning_before_a_transaction_does_not_count_for_it() {
 #[needs(postgres)]
 #[tokio::test]
 async fn a_statement_without_an_answer_ends_within_the_timeout() {
-    let database = postgres_or_skip("a_statement_that_is_not_answered").unwrap();
+    let database =
+        postgres_or_skip("a_statement_without_an_answer_ends_within_the_timeout").unwrap();
     let url = format!("{}?statement_timeout=20s&call_timeout=2s", database.url);
     let pool = Pool::new(Connector::new(&PostgresConfig::parse(&url).unwrap()).unwrap());
     let begin = pool.begin(Purpose::Calls, READ_COMMITTED).await;
@@ -45,11 +46,13 @@ async fn a_statement_without_an_answer_ends_within_the_timeout() {
     assert!(matches!(waited, Err(StoreFailure::Deadline(_))), "{waited:?}");
 }
 
-/// Without the cut, a pooler would keep both connections for a statement that nobody waits for.
+/// Without the cut, a pooler would keep its connections to the client and to the server for a statement that nobody
+/// waits for.
 #[needs(postgres)]
 #[tokio::test]
 async fn dropping_a_connection_during_a_statement_cuts_it_off() {
-    let database = postgres_or_skip("a_connection_that_is_dropped").unwrap();
+    let database =
+        postgres_or_skip("dropping_a_connection_during_a_statement_cuts_it_off").unwrap();
     let config = PostgresConfig::parse(&database.url).unwrap();
     let connection = Connector::new(&config).unwrap().connect(Purpose::Archive).await.unwrap();
     let tasks = || Handle::current().metrics().num_alive_tasks();

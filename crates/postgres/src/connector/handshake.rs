@@ -1,6 +1,6 @@
 //! Connects to one host, detects a pooler, and sets the session up. The first message sets [`SETTING`] to a unique
-//! value. A session of the connection's own shows this value. `PgBouncer` refuses the message or ignores the setting. A
-//! pooler that lends an older session shows another value or none.
+//! value. If the connection has its own session, the session shows this value. `PgBouncer` refuses the message or
+//! ignores the setting. A pooler that lends an older session shows another value or none.
 
 use std::{
     sync::{
@@ -104,20 +104,20 @@ impl Handshake {
     }
 }
 
-/// Makes the server probe an idle client after 10 seconds and give it up after 30. With the system's default of two
-/// hours, the server would hold the locks of a vanished client.
+/// Makes the server probe an idle client after 10 seconds and give it up after 30 seconds. With the system's default of
+/// two hours, the server would hold the locks of a vanished client.
 const KEEPALIVES: &str = "SET SESSION tcp_keepalives_idle = 10; SET SESSION tcp_keepalives_interval = 5; \
      SET SESSION tcp_keepalives_count = 4; ";
 
 /// Makes plans of short statements use indexes from the start. A statement may be planned while its table is small, or
 /// before the server has statistics, and must not read a whole large table later. Disabled plans have a huge estimated
 /// cost. The server would therefore compile the statement (`jit`), which takes longer than running it. Generic plans
-/// are made once; planning a page takes longer than reading it.
+/// are made once; planning a read of a page of animals takes longer than the read.
 const FOR_SHORT_STATEMENTS: &str = "SET SESSION enable_seqscan = off; SET SESSION enable_hashjoin = off; \
      SET SESSION enable_mergejoin = off; SET SESSION jit = off; SET SESSION plan_cache_mode = force_generic_plan; ";
 
 /// Settings of every session. The warning about a commit that did not wait for its standby must arrive. Where a policy
-/// would hide rows, statements fail instead of returning too few.
+/// would hide rows, statements fail instead of returning too few rows.
 const FOR_ALL: &str = "SET SESSION client_min_messages = warning; SET SESSION row_security = off; ";
 
 /// Returns the SQL that sets up a session, or one transaction in a session that a pooler lends. The pooler sets its own

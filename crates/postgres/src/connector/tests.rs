@@ -1,4 +1,4 @@
-//! The host that is found, and the settings of sessions on a real server.
+//! The choice of a host, and the settings of sessions on a real server.
 
 use std::time::{Duration, Instant};
 
@@ -71,7 +71,7 @@ async fn a_transaction_has_the_time_limits_of_its_purpose_in_own_and_shared_sess
 #[needs(postgres)]
 #[tokio::test]
 async fn the_server_gives_up_a_vanished_client_soon() {
-    let database = postgres_or_skip("a_vanished_client").unwrap();
+    let database = postgres_or_skip("the_server_gives_up_a_vanished_client_soon").unwrap();
     let connector = Connector::new(&PostgresConfig::parse(&database.url).unwrap()).unwrap();
     for (purpose, setting, value) in [
         (Purpose::Calls, "tcp_keepalives_idle", "10"),
@@ -100,7 +100,8 @@ async fn short_statements_are_planned_once_for_a_large_table_and_are_not_compile
 #[needs(postgres)]
 #[tokio::test]
 async fn synchronous_commit_is_turned_on_if_the_role_has_it_off() {
-    let database = postgres_or_skip("a_role_that_does_not_wait_for_the_disk").unwrap();
+    let database =
+        postgres_or_skip("synchronous_commit_is_turned_on_if_the_role_has_it_off").unwrap();
     let name = database.url.rsplit_once('/').unwrap().1;
     for (given, expected) in [("off", "on"), ("remote_apply", "remote_apply")] {
         database.sql(&format!("ALTER DATABASE {name} SET synchronous_commit = {given}")).unwrap();
@@ -112,7 +113,8 @@ async fn synchronous_commit_is_turned_on_if_the_role_has_it_off() {
 #[needs(postgres)]
 #[tokio::test]
 async fn a_recovered_host_is_found_while_another_host_is_silent() {
-    let database = postgres_or_skip("a_host_that_comes_back_is_found").unwrap();
+    let database =
+        postgres_or_skip("a_recovered_host_is_found_while_another_host_is_silent").unwrap();
     let (credential, place) = database.url.split_once('@').unwrap();
     let (server, name) = place.split_once('/').unwrap();
     let silent = TcpListener::bind("127.0.0.1:0").await.unwrap();

@@ -10,8 +10,9 @@ use crate::{
     version::{state, where_state},
 };
 
-/// Adds animals with their idempotency records. Returns a row for each animal, in the order of the arrays. Each row has the
-/// version, and the identifier of the animal, the server's refusal, or the record that its key has already.
+/// Adds animals with their idempotency records. Returns a row for each animal, in the order of the arrays. Each row has
+/// the version and one of these: the identifier of the animal, the server's refusal, or the record that its key has
+/// already.
 ///
 /// The row of the state is updated even if nothing is added. So the statement fails if the store is not open, and the
 /// commit waits until everything that was read is durable, on a standby too.
@@ -33,8 +34,8 @@ pub(crate) const ADD: &str = concat!(
 /// The outcome of an addition. `None` if the addition must be tried again.
 pub(crate) type Outcome = Option<Result<Added, AddError>>;
 
-/// Returns the outcome of an addition from its row of [`ADD`]. A conflict with a concurrent transaction is an error only if
-/// the addition `is_last_try`.
+/// Returns the outcome of an addition from its row of [`ADD`]. A conflict with a concurrent transaction is an error
+/// only if the addition `is_last_try`.
 pub(crate) fn outcome(row: &Row, add: &Add, is_last_try: bool) -> Result<Outcome, Error> {
     let pet = |id| add.pet.clone().with_id(id);
     if let Some(id) = row.try_get(2)? {

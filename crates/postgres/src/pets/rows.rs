@@ -14,7 +14,7 @@ use crate::{
 pub(crate) const FIND: &str = "SELECT c.version, c.changes, p.id, p.name, p.category_id, p.status \
      FROM petstore_state c LEFT JOIN pet p ON p.id = $1 ORDER BY c.changes DESC LIMIT 1";
 
-/// Selects the version and up to `$2` animals behind the identifier `$1`. An empty page is one row with the version. The
+/// Selects the version and up to `$2` animals after the identifier `$1`. An empty page is one row with the version. The
 /// status is part of the text, not a value, so that the planner can choose its index.
 macro_rules! page {
     ($and:literal) => {
@@ -60,7 +60,7 @@ pub(crate) fn pet(row: &Row, first: usize) -> Result<Pet, Corruption> {
 /// Selects the records with these ids.
 pub(crate) const RECORDS: &str =
     "SELECT id, fingerprint, pet_id, created_at FROM idempotency WHERE id = ANY($1)";
-/// Selects up to `$3` records behind the record `$2` of the animal `$1`.
+/// Selects up to `$3` records after the record `$2` of the animal `$1`.
 pub(crate) const RECORDS_AFTER: &str = "SELECT id, fingerprint, pet_id, created_at FROM idempotency \
      WHERE (pet_id, id) > ($1, $2) ORDER BY pet_id, id LIMIT $3";
 /// Deletes the oldest records, and counts them. Locks the row of the state first, as additions do.

@@ -1,4 +1,4 @@
-//! The server's plans for a page and for the purge.
+//! The server's plans of the statements on animals and records.
 
 use petstore_domain::PetStatus;
 use petstore_testing::{needs, postgres_or_skip};
@@ -46,7 +46,7 @@ async fn a_page_is_planned_once_and_uses_its_index_at_every_table_size() {
     }
 }
 
-/// The writer may plan its statements while the table has one row. The server uses these plans until it updates its
+/// The server may plan the writer's statements while the table has one row, and uses these plans until it updates its
 /// statistics.
 #[needs(postgres)]
 #[tokio::test]
@@ -94,11 +94,14 @@ fn text(plan: &[Row]) -> String {
     plan.iter().map(|row| row.get::<_, &str>(0).to_owned() + "\n").collect()
 }
 
-/// Each commit leaves an old version of the state's only row, because an open snapshot may read this version.
+/// Each commit leaves the previous version of the state's only row, because an open snapshot may still read that
+/// version.
 #[needs(postgres)]
 #[tokio::test]
 async fn no_statement_reads_the_old_versions_of_the_state_that_a_snapshot_keeps() {
-    let database = postgres_or_skip("no_statement_walks_over_the_states").unwrap();
+    let database =
+        postgres_or_skip("no_statement_reads_the_old_versions_of_the_state_that_a_snapshot_keeps")
+            .unwrap();
     let config = PostgresConfig::parse(&database.url).unwrap();
     drop(PostgresStore::connect(&config).await.unwrap());
     let connector = Connector::new(&config).unwrap();
@@ -138,7 +141,7 @@ async fn plan_of_the_purge(url: &str) -> String {
 #[needs(postgres)]
 #[tokio::test]
 async fn a_purge_reads_only_expired_records() {
-    let database = postgres_or_skip("a_purge_reads_the_expired_records").unwrap();
+    let database = postgres_or_skip("a_purge_reads_only_expired_records").unwrap();
     drop(PostgresStore::connect(&PostgresConfig::parse(&database.url).unwrap()).await.unwrap());
     let records = "INSERT INTO idempotency SELECT substr(sha256(n::text::bytea), 1, 16), \
         sha256(''), n, n FROM generate_series(1, 20000) n";

@@ -1,4 +1,4 @@
-//! The bound on calls that wait for a connection, and the connections of a call that took too long.
+//! The limit on calls that wait for a connection, and the end of all pooled connections after a call took too long.
 
 use std::{
     future,
@@ -39,8 +39,8 @@ async fn the_number_of_calls_that_wait_for_a_connection_is_bounded() {
     assert!(pin!(pool.query("SELECT 1", &[])).poll(&mut context).is_pending());
 }
 
-/// A firewall may have dropped only the connection of the call. Each later call on this connection would wait just as
-/// long.
+/// A firewall may silently cut connections while the server still runs. A later call on such a connection would also
+/// wait until its deadline, so the pool drops all connections.
 #[tokio::test]
 async fn no_connection_is_used_again_after_a_call_past_its_deadline() {
     let pool = pool(1, "call_timeout=10ms");

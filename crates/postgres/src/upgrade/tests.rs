@@ -96,12 +96,15 @@ async fn an_upgraded_store_is_like_a_new_one() {
 #[needs(postgres)]
 #[tokio::test]
 async fn an_upgraded_store_of_each_release_has_the_schema_of_a_new_store() {
-    let new = postgres_or_skip("a_store_that_a_release_left").unwrap();
+    let new = postgres_or_skip("an_upgraded_store_of_each_release_has_the_schema_of_a_new_store")
+        .unwrap();
     drop(PostgresStore::connect(&config(&new)).await.unwrap());
     for release in ["1.0.0", "1.1.0", "1.2.0"] {
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/upgrades");
         let dump = std::fs::read_to_string(format!("{folder}/{release}/postgres.sql")).unwrap();
-        let old = postgres_or_skip("a_store_that_a_release_left").unwrap();
+        let old =
+            postgres_or_skip("an_upgraded_store_of_each_release_has_the_schema_of_a_new_store")
+                .unwrap();
         old.sql(&dump).unwrap();
         let rows = "SELECT string_agg(pet::text, E'\\n' ORDER BY id) FROM pet";
         let animals = old.sql(rows).unwrap();
@@ -130,7 +133,7 @@ async fn a_store_between_two_versions_is_upgraded_from_there() {
 #[needs(postgres)]
 #[tokio::test]
 async fn rows_that_break_a_new_rule_are_named_and_nothing_is_changed() {
-    let old = old("rows_that_a_new_rule_refuses").await;
+    let old = old("rows_that_break_a_new_rule_are_named_and_nothing_is_changed").await;
     let bad = [
         "''",
         "'   '",
@@ -163,7 +166,7 @@ async fn rows_that_break_a_new_rule_are_named_and_nothing_is_changed() {
 #[needs(postgres)]
 #[tokio::test]
 async fn an_incompatible_step_is_refused_while_other_processes_are_connected() {
-    let old = old("a_step_that_cannot_run_beside").await;
+    let old = old("an_incompatible_step_is_refused_while_other_processes_are_connected").await;
     let other = Connector::new(&config(&old)).unwrap().connect(Purpose::Calls).await.unwrap();
     for mode in [UpgradeMode::DryRun, UpgradeMode::Run] {
         let refusal = run(&old, mode, &with(ALONE)).await.unwrap_err();
@@ -207,7 +210,9 @@ const STATEMENTS_OF_1_2_0: [&str; 10] = [
 #[needs(postgres)]
 #[tokio::test]
 async fn a_running_process_of_an_older_release_neither_reads_nor_writes_and_gets_the_reason() {
-    let old = old("a_process_of_an_older_release").await;
+    let old =
+        old("a_running_process_of_an_older_release_neither_reads_nor_writes_and_gets_the_reason")
+            .await;
     run(&old, UpgradeMode::Run, &STEPS[..STEPS.len() - 1]).await.unwrap();
     old.sql("INSERT INTO idempotency VALUES ('a', 'b', 1, 1)").unwrap();
     let connection = Connector::new(&config(&old)).unwrap().connect(Purpose::Calls).await.unwrap();
@@ -228,8 +233,8 @@ async fn a_running_process_of_an_older_release_neither_reads_nor_writes_and_gets
 
 #[needs(postgres)]
 #[tokio::test]
-async fn a_newer_store_is_used_as_far_as_it_allows() {
-    let old = old("a_newer_store_is_used").await;
+async fn a_store_of_a_newer_compatible_release_is_used() {
+    let old = old("a_store_of_a_newer_compatible_release_is_used").await;
     let compatible = Step { oldest: VERSION, sql: "CREATE TABLE more (x int)", ..ALONE };
     run(&old, UpgradeMode::Run, &with(compatible)).await.unwrap();
     let store = PostgresStore::connect(&config(&old)).await.unwrap();
@@ -243,7 +248,7 @@ async fn a_newer_store_is_used_as_far_as_it_allows() {
 #[needs(postgres)]
 #[tokio::test(flavor = "multi_thread")]
 async fn concurrent_upgrades_run_each_step_once() {
-    let old = old("of_several_upgrades_at_once").await;
+    let old = old("concurrent_upgrades_run_each_step_once").await;
     let mut upgrades = JoinSet::new();
     for _ in 0..6 {
         let config = config(&old);
@@ -260,7 +265,7 @@ async fn concurrent_upgrades_run_each_step_once() {
 
 #[needs(postgres)]
 #[tokio::test(flavor = "multi_thread")]
-async fn a_step_waits_for_its_locks_without_stopping_others() {
+async fn a_step_waits_for_its_locks_without_stopping_reads() {
     let old = old("a_step_waits_for_its_locks").await;
     let reader = Connector::new(&config(&old)).unwrap().connect(Purpose::Archive).await.unwrap();
     // Holds the lock like a dump, which may do so for hours.
@@ -271,7 +276,7 @@ async fn a_step_waits_for_its_locks_without_stopping_others() {
         // Without the last step, which runs alone.
         upgrade(&config, UpgradeMode::Run, &STEPS[..STEPS.len() - 1]).await.map(Option::unwrap)
     });
-    // Waits until the step was refused at least once; a read gets through each time.
+    // Waits twice until a step waits for its lock. Each time, a read succeeds as soon as the step gives the lock up.
     let waits = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() \
                  AND wait_event_type = 'Lock'";
     for _ in 0..2 {
@@ -289,7 +294,7 @@ async fn a_step_waits_for_its_locks_without_stopping_others() {
 #[needs(postgres)]
 #[tokio::test]
 async fn the_error_for_a_role_without_the_right_to_change_tables_names_the_owner() {
-    let old = old("a_role_that_may_not_change_tables").await;
+    let old = old("the_error_for_a_role_without_the_right_to_change_tables_names_the_owner").await;
     let role = format!("reader_{}", std::process::id());
     old.sql(&format!(
         "CREATE ROLE {role} LOGIN PASSWORD 'secret'; \
@@ -312,7 +317,7 @@ async fn the_error_for_a_role_without_the_right_to_change_tables_names_the_owner
 #[needs(postgres)]
 #[tokio::test]
 async fn a_failed_step_leaves_the_store_unchanged() {
-    let old = old("a_step_that_fails_leaves_the_store").await;
+    let old = old("a_failed_step_leaves_the_store_unchanged").await;
     let fails = Step { sql: "CREATE TABLE half (x int); SELECT 1 / 0", ..ALONE };
     let refusal = run(&old, UpgradeMode::Force, &with(fails)).await.unwrap_err();
     assert!(refusal.contains("division by zero"), "{refusal}");

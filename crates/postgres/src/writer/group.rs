@@ -39,13 +39,15 @@ impl<E: Into<StoreFailure>> From<E> for Failed {
     }
 }
 
-/// Writes the group, and notes the new version in `versions`. Afterwards `group` contains one addition for each outcome.
+/// Writes the group, and notes the new version in `versions`. Afterwards `group` contains one addition for each
+/// outcome.
 pub(super) async fn write(
     connection: &Connection,
     group: &mut Vec<Attempt>,
     versions: &VersionCache,
 ) -> Result<Vec<Outcome>, Failed> {
-    // Prepares the statements before the transaction. A statement that is prepared later would be sent after the commit.
+    // Prepares the statements before the transaction. A statement that is prepared later would be sent after the
+    // commit.
     for sql in [version::LOCK, ADD] {
         connection.prepare(sql).await?;
     }

@@ -32,7 +32,7 @@ fn rex() -> NewPet {
     NewPet { name: PetName::parse("Rex").unwrap(), category_id: CategoryId(1), status: None }
 }
 
-/// Returns an addition whose caller waits as long as `writer` exists.
+/// Returns an addition whose caller waits until the test program ends.
 fn attempt(with_key: bool, tries: u32, in_doubt: bool) -> Attempt {
     let (writer, mut jobs): (Writer, Jobs) = channel(1, None);
     let request =
@@ -92,7 +92,7 @@ fn a_vanished_record_is_read_a_bounded_number_of_times() {
 #[needs(postgres)]
 #[tokio::test]
 async fn nothing_is_written_if_begin_is_refused() {
-    let database = postgres_or_skip("nothing_is_written_where_the_beginning").unwrap();
+    let database = postgres_or_skip("nothing_is_written_if_begin_is_refused").unwrap();
     let config = PostgresConfig::parse(&database.url).unwrap();
     drop(PostgresStore::connect(&config).await.unwrap());
     let connector = Connector::new(&config).unwrap();
@@ -115,7 +115,10 @@ async fn nothing_is_written_if_begin_is_refused() {
 #[needs(postgres)]
 #[tokio::test]
 async fn an_addition_is_dropped_if_its_caller_goes_away_while_it_waits_for_the_lock() {
-    let database = postgres_or_skip("an_addition_whose_caller_gives_up").unwrap();
+    let database = postgres_or_skip(
+        "an_addition_is_dropped_if_its_caller_goes_away_while_it_waits_for_the_lock",
+    )
+    .unwrap();
     let config = PostgresConfig::parse(&database.url).unwrap();
     drop(PostgresStore::connect(&config).await.unwrap());
     for with_key in [false, true] {

@@ -89,8 +89,9 @@ async fn a_broken_key_is_named_and_the_others_work() {
 
 #[needs(postgres)]
 #[tokio::test(flavor = "multi_thread")]
-async fn a_missing_version_is_named() {
-    let database = postgres_or_skip("a_missing_version_is_named").unwrap();
+async fn a_missing_version_is_corruption_and_nothing_is_added() {
+    let database =
+        postgres_or_skip("a_missing_version_is_corruption_and_nothing_is_added").unwrap();
     let store = open(&database.url).await;
     database.sql("DELETE FROM petstore_state").unwrap();
     let listed = PetRepository::list(&store, query(20, None)).await;

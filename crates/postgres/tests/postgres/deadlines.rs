@@ -63,11 +63,12 @@ async fn a_locked_table_ends_calls_within_their_deadline() {
     recovers(|| PetRepository::add(&store, new_pet("Bello"), None)).await;
 }
 
-/// The transaction holds the row that every writer locks.
+/// The transaction holds the lock of the row that every writer locks.
 #[needs(postgres)]
 #[tokio::test(flavor = "multi_thread")]
 async fn the_error_names_a_forgotten_transaction_that_blocks_additions() {
-    let database = postgres_or_skip("a_forgotten_transaction").unwrap();
+    let database =
+        postgres_or_skip("the_error_names_a_forgotten_transaction_that_blocks_additions").unwrap();
     for parameters in ["pgbouncer=false", "pgbouncer=true"] {
         let url = format!("{}?statement_timeout=3s&{parameters}", database.url);
         let (store, other) = (open(&url).await, open(&url).await);
@@ -81,7 +82,7 @@ async fn the_error_names_a_forgotten_transaction_that_blocks_additions() {
             AND state = 'idle in transaction' AND query LIKE 'INSERT%'";
         let pid = recovers(async || {
             let pid = database.sql(pid)?.trim().to_owned();
-            if pid.is_empty() { Err("not idle".to_owned()) } else { Ok(pid) }
+            if pid.is_empty() { Err("no idle transaction".to_owned()) } else { Ok(pid) }
         })
         .await;
         let waits = |store| PetRepository::add(store, new_pet("Bello"), None);
@@ -117,7 +118,7 @@ async fn a_change_of_keys_waits_for_a_change_by_another_instance() {
     let wait_for = async |expected: &str| {
         recovers(async || {
             let waits = database.sql(waiting)?.trim() == expected;
-            waits.then_some(()).ok_or("nobody waits for the lock".to_owned())
+            waits.then_some(()).ok_or("another number of sessions waits for the lock".to_owned())
         })
         .await;
     };
@@ -143,7 +144,8 @@ async fn a_change_of_keys_waits_for_a_change_by_another_instance() {
 #[needs(postgres)]
 #[tokio::test(flavor = "multi_thread")]
 async fn a_reader_without_a_connection_is_refused_before_its_deadline() {
-    let database = postgres_or_skip("a_reader_that_gets_no_connection").unwrap();
+    let database =
+        postgres_or_skip("a_reader_without_a_connection_is_refused_before_its_deadline").unwrap();
     let url = format!("{}?pool_size=1&pool_timeout=300ms&statement_timeout=2s", database.url);
     let store = open(&url).await;
     let holder = lock(&database).await;
@@ -175,7 +177,7 @@ async fn a_silent_server_is_given_up() {
 #[needs(postgres)]
 #[tokio::test(flavor = "multi_thread")]
 async fn a_silent_host_does_not_delay_the_next_host() {
-    let database = postgres_or_skip("a_silent_host_does_not_hold_up").unwrap();
+    let database = postgres_or_skip("a_silent_host_does_not_delay_the_next_host").unwrap();
     let (silent, port) = silent_server();
     let url = database.url.replace('@', &format!("@127.0.0.1:{port},"));
     let began = Instant::now();
@@ -204,8 +206,8 @@ async fn more_readers_than_connections_take_turns() {
     assert!(reads.join_all().await.iter().all(Result::is_ok));
 }
 
-/// A network to a server that can be cut, as by a firewall: bytes are lost, and a connection from before the cut stays
-/// silent for good.
+/// A proxy to a server. The test can cut the network there, as a firewall would: bytes are lost, and a connection from
+/// before the cut stays silent for good.
 struct Network {
     port: u16,
     /// The number of cuts and repairs. The network is cut while the number is odd.
@@ -263,7 +265,9 @@ async fn partitioned(database: &Database, query: &str) -> (Network, Arc<Postgres
 #[needs(postgres)]
 #[tokio::test(flavor = "multi_thread")]
 async fn calls_end_within_their_deadline_during_a_partition_and_work_after_it() {
-    let database = postgres_or_skip("a_partition_ends_calls").unwrap();
+    let database =
+        postgres_or_skip("calls_end_within_their_deadline_during_a_partition_and_work_after_it")
+            .unwrap();
     let (network, store) = partitioned(&database, "").await;
     let rex = add(&store, "Rex").await;
     let read_by_eight = || {
@@ -285,7 +289,7 @@ async fn calls_end_within_their_deadline_during_a_partition_and_work_after_it() 
     assert!(began.elapsed() < Duration::from_secs(5) + SLACK, "{:?}", began.elapsed());
     network.change();
     recovers(|| store.find(rex.id)).await;
-    // One call has failed because of the cut. No other connection from before the cut is used again.
+    // One call has failed because of the cut. Now no connection from before the cut is used again.
     let reads = read_by_eight().await;
     assert!(reads.iter().all(Result::is_ok), "{reads:?}");
     recovers(|| PetRepository::add(&*store, new_pet("Bello"), None)).await;
@@ -307,7 +311,7 @@ async fn a_connection_in_use_during_an_outage_is_not_used_again() {
     tokio::time::sleep(Duration::from_secs(2)).await;
     let second = read();
     assert!(first.await.unwrap().is_err());
-    // Its caller goes away before the call can notice that its connection is cut.
+    // The caller of the second read goes away before the read can notice that its connection is cut.
     second.abort();
     assert!(second.await.is_err());
     network.change();

@@ -11,7 +11,7 @@ use crate::{
 #[needs(postgres)]
 #[tokio::test(flavor = "multi_thread")]
 async fn a_commit_with_a_lost_answer_adds_one_animal() {
-    let database = postgres_or_skip("a_commit_whose_answer_is_lost").unwrap();
+    let database = postgres_or_skip("a_commit_with_a_lost_answer_adds_one_animal").unwrap();
     let way = LostAnswer::new(&database.url).unwrap();
     let store = open(&way.url(&database.url)).await;
     add(&store, "Rex").await;

@@ -43,7 +43,7 @@ async fn a_promoted_standby_is_found_and_has_every_acknowledged_animal() {
     tokio::time::sleep(Duration::from_millis(300)).await;
     stop.store(true, Ordering::Relaxed);
     let acknowledged = workers.join_all().await.concat();
-    assert!(acknowledged.len() > 50, "{} only", acknowledged.len());
+    assert!(acknowledged.len() > 50, "only {} animals were acknowledged", acknowledged.len());
     nothing_is_lost(&store, &acknowledged).await;
 }
 
@@ -57,7 +57,7 @@ pub(crate) fn cancel_wait(primary: &Cluster) {
 #[needs(postgres)]
 #[tokio::test(flavor = "multi_thread")]
 async fn a_commit_without_the_standby_is_not_acknowledged() {
-    let test = "a_commit_that_did_not_wait_for_the_standby";
+    let test = "a_commit_without_the_standby_is_not_acknowledged";
     let primary = cluster_or_skip(test, Durability::Fast).unwrap();
     let standby = primary.standby().unwrap();
     let store = Arc::new(open(&format!("{}?call_timeout=30s", primary.url("postgres"))).await);

@@ -20,7 +20,9 @@ async fn warnings(store: &PostgresStore) -> Vec<String> {
 #[needs(postgres)]
 #[tokio::test(flavor = "multi_thread")]
 async fn a_warning_names_a_sequence_behind_the_rows_until_an_addition_raises_it() {
-    let database = postgres_or_skip("a_sequence_behind_the_rows").unwrap();
+    let database =
+        postgres_or_skip("a_warning_names_a_sequence_behind_the_rows_until_an_addition_raises_it")
+            .unwrap();
     let store = Arc::new(open(&database.url).await);
     for round in 1..=3 {
         assert_eq!(warnings(&store).await, [""; 0]);
@@ -66,7 +68,9 @@ async fn a_warning_names_a_sequence_behind_the_rows_until_an_addition_raises_it(
 #[needs(postgres)]
 #[tokio::test(flavor = "multi_thread")]
 async fn animals_that_two_instances_add_at_once_can_be_read_in_ascending_order() {
-    let database = postgres_or_skip("what_two_instances_add_at_once").unwrap();
+    let database =
+        postgres_or_skip("animals_that_two_instances_add_at_once_can_be_read_in_ascending_order")
+            .unwrap();
     let mut adding = JoinSet::new();
     for instance in 0..2 {
         let store = Arc::new(open(&database.url).await);
@@ -104,7 +108,9 @@ async fn animals_that_two_instances_add_at_once_can_be_read_in_ascending_order()
 #[needs(postgres)]
 #[tokio::test(flavor = "multi_thread")]
 async fn the_later_of_two_concurrent_additions_has_the_higher_identifier() {
-    let database = postgres_or_skip("an_addition_that_waits_for_another_one").unwrap();
+    let database =
+        postgres_or_skip("the_later_of_two_concurrent_additions_has_the_higher_identifier")
+            .unwrap();
     let database = Arc::new(database);
     let store = open(&database.url).await;
     add(&store, "Rex").await;
@@ -132,7 +138,7 @@ async fn the_later_of_two_concurrent_additions_has_the_higher_identifier() {
 #[needs(postgres)]
 #[tokio::test]
 async fn a_new_key_has_an_identifier_above_all_earlier_ones() {
-    let database = postgres_or_skip("a_key_has_an_identifier_above_all_others").unwrap();
+    let database = postgres_or_skip("a_new_key_has_an_identifier_above_all_earlier_ones").unwrap();
     let store = open(&database.url).await;
     let add = async |seed: u8| {
         let key = new_key(seed, &format!("key-{seed}"));
@@ -153,7 +159,10 @@ async fn a_new_key_has_an_identifier_above_all_earlier_ones() {
 /// An import requires the rights to read and to set the sequence only if the sequence is behind the rows.
 #[tokio::test]
 async fn a_role_without_the_right_to_raise_the_sequence_gets_an_error_that_names_the_sequence() {
-    let database = postgres_or_skip("what_a_role_may_not_raise").unwrap();
+    let database = postgres_or_skip(
+        "a_role_without_the_right_to_raise_the_sequence_gets_an_error_that_names_the_sequence",
+    )
+    .unwrap();
     drop(open(&database.url).await);
     let role = format!("adder_{}", std::process::id());
     let grants = format!(

@@ -13,7 +13,8 @@ use std::{
 
 /// The simple query `COMMIT` on the wire (PostgreSQL's protocol, message "Query").
 const COMMIT: &[u8] = b"Q\0\0\0\x0bCOMMIT\0";
-/// The time for the server to commit before the connection is cut. With a slower server, the commit is in doubt too.
+/// The time from the first lost bytes until the connection is cut, so that the server can finish the commit. Even if
+/// the server needs longer, the client cannot know the outcome.
 const COMMIT_TIME: Duration = Duration::from_millis(300);
 
 /// A proxy to a server. When armed, the proxy forwards the next COMMIT but not its answer, and cuts the connection.
@@ -86,7 +87,7 @@ fn forward(client: &TcpStream, server: &TcpStream, armed: &AtomicU32) {
     });
 }
 
-/// Forwards bytes while they `may_pass`. Otherwise waits until the server had its time, and ends.
+/// Forwards bytes while they `may_pass`. At the first bytes that may not pass, waits for [`COMMIT_TIME`] and ends.
 fn pump(mut from: &TcpStream, mut to: &TcpStream, mut may_pass: impl FnMut(&[u8]) -> bool) {
     let mut buffer = [0; 16384];
     while let Ok(length @ 1..) = from.read(&mut buffer) {

@@ -9,7 +9,7 @@ use tokio_postgres::NoTls;
 
 use crate::support::{add, open, query};
 
-/// Returns the median time of a page of 20 animals.
+/// Returns the median time of a read of a page of 20 animals.
 async fn page_time(store: &PostgresStore) -> Duration {
     let mut times = Vec::new();
     for _ in 0..1000 {

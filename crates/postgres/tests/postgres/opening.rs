@@ -1,4 +1,4 @@
-//! Opening, refusing, removing and closing stores.
+//! Creating, opening, refusing and closing stores.
 
 use std::{future::poll_fn, task::Poll, time::Duration};
 
@@ -35,7 +35,7 @@ async fn ten_instances_may_start_at_once() {
 #[needs(postgres)]
 #[tokio::test]
 async fn a_schema_with_any_name_is_a_store_of_its_own() {
-    let database = postgres_or_skip("a_schema_is_a_store_of_its_own").unwrap();
+    let database = postgres_or_skip("a_schema_with_any_name_is_a_store_of_its_own").unwrap();
     let (one, other) =
         (open(&format!("{}?schema=Zoo%22%20x", database.url)).await, open(&database.url).await);
     add(&one, "Rex").await;
@@ -46,8 +46,8 @@ async fn a_schema_with_any_name_is_a_store_of_its_own() {
 
 #[needs(postgres)]
 #[tokio::test]
-async fn another_schema_is_refused_and_left_alone() {
-    let database = postgres_or_skip("another_schema_is_refused").unwrap();
+async fn an_unknown_schema_version_is_refused_and_left_alone() {
+    let database = postgres_or_skip("an_unknown_schema_version_is_refused_and_left_alone").unwrap();
     drop(open(&database.url).await);
     for (version, expected) in [
         (1, "its schema is version 1, older than any that petstore"),
@@ -78,7 +78,7 @@ async fn tables_of_another_application_are_refused_and_left_alone() {
 #[needs(postgres)]
 #[tokio::test]
 async fn a_store_with_rows_that_a_policy_hides_is_refused() {
-    let database = postgres_or_skip("a_store_whose_rows_a_policy_hides").unwrap();
+    let database = postgres_or_skip("a_store_with_rows_that_a_policy_hides_is_refused").unwrap();
     add(&open(&database.url).await, "Rex").await;
     let role = format!("hidden_{}", std::process::id());
     let grants = format!(
@@ -106,7 +106,7 @@ async fn a_store_with_rows_that_a_policy_hides_is_refused() {
 #[needs(postgres)]
 #[tokio::test]
 async fn a_missing_store_is_created_only_on_request() {
-    let database = postgres_or_skip("a_store_that_must_exist_is_not_made").unwrap();
+    let database = postgres_or_skip("a_missing_store_is_created_only_on_request").unwrap();
     for url in [database.url.clone(), format!("{}?schema=none", database.url)] {
         let config = PostgresConfig::parse(&url).unwrap();
         let refusal =
@@ -121,7 +121,8 @@ async fn a_missing_store_is_created_only_on_request() {
 #[needs(postgres)]
 #[tokio::test]
 async fn a_role_without_the_right_to_create_tables_can_use_them() {
-    let database = postgres_or_skip("a_role_that_may_only_use_the_tables").unwrap();
+    let database =
+        postgres_or_skip("a_role_without_the_right_to_create_tables_can_use_them").unwrap();
     drop(open(&database.url).await);
     let role = format!("clerk_{}", std::process::id());
     let grants = format!(
@@ -166,7 +167,7 @@ async fn the_error_for_a_missing_password_names_it() {
 #[needs(postgres)]
 #[tokio::test]
 async fn errors_of_opening_are_one_line_without_the_password() {
-    let database = postgres_or_skip("what_is_wrong_is_said_in_one_line").unwrap();
+    let database = postgres_or_skip("errors_of_opening_are_one_line_without_the_password").unwrap();
     let address = database.url.split_once('@').unwrap().1;
     let server = address.split_once('/').unwrap().0;
     let key = concat!(env!("CARGO_TARGET_TMPDIR"), "/one_line.pem");
@@ -211,7 +212,7 @@ async fn errors_of_opening_are_one_line_without_the_password() {
 #[needs(postgres)]
 #[tokio::test(flavor = "multi_thread")]
 async fn a_database_that_cannot_store_every_name_is_refused() {
-    let database = postgres_or_skip("a_database_that_cannot_hold_every_name").unwrap();
+    let database = postgres_or_skip("a_database_that_cannot_store_every_name_is_refused").unwrap();
     let name = format!("latin_{}", std::process::id());
     database
         .sql(&format!("CREATE DATABASE {name} TEMPLATE template0 ENCODING 'LATIN1' LC_COLLATE 'C' LC_CTYPE 'C'"))
@@ -227,7 +228,8 @@ async fn a_database_that_cannot_store_every_name_is_refused() {
 #[needs(postgres)]
 #[tokio::test]
 async fn a_closed_store_has_written_waiting_additions_and_takes_no_more() {
-    let database = postgres_or_skip("a_closed_store_takes_no_more").unwrap();
+    let database =
+        postgres_or_skip("a_closed_store_has_written_waiting_additions_and_takes_no_more").unwrap();
     let on_task_panic = CancellationToken::new();
     let settings = PostgresSettings {
         create: true,

@@ -59,7 +59,8 @@ fn rules() -> Vec<String> {
 #[needs(postgres)]
 #[tokio::test(flavor = "multi_thread")]
 async fn a_permanently_refused_row_fails_alone_and_is_not_retried() {
-    let database = postgres_or_skip("what_the_database_refuses_for_good").unwrap();
+    let database =
+        postgres_or_skip("a_permanently_refused_row_fails_alone_and_is_not_retried").unwrap();
     let store = Arc::new(open(&database.url).await);
     for (round, refuse) in rules().into_iter().enumerate() {
         database.sql(&refuse).unwrap();

@@ -74,7 +74,7 @@ async fn a_restart_between_two_calls_is_not_noticed() {
 #[needs(postgres)]
 #[tokio::test]
 async fn an_invalid_statement_is_prepared_again() {
-    let test = "a_statement_that_is_not_valid_any_more";
+    let test = "an_invalid_statement_is_prepared_again";
     let database = postgres_or_skip(test).unwrap();
     let store = open(&database.url).await;
     let pet = add(&store, "Rex").await;
@@ -166,6 +166,6 @@ async fn a_server_killed_under_load_loses_nothing_acknowledged() {
     tokio::time::sleep(Duration::from_millis(300)).await;
     stop.store(true, Ordering::Relaxed);
     let acknowledged = workers.join_all().await.concat();
-    assert!(acknowledged.len() > 100, "{} only", acknowledged.len());
+    assert!(acknowledged.len() > 100, "only {} animals were acknowledged", acknowledged.len());
     nothing_is_lost(&store, &acknowledged).await;
 }

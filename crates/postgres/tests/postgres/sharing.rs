@@ -10,8 +10,10 @@ use crate::support::{NOW, add, all, new_key, new_pet, open, query, recovers, req
 
 #[needs(postgres)]
 #[tokio::test(flavor = "multi_thread")]
-async fn groups_with_the_same_keys_in_opposite_orders_succeed() {
-    let database = postgres_or_skip("many_keys_in_opposite_orders").unwrap();
+async fn additions_with_the_same_idempotency_keys_in_opposite_orders_succeed() {
+    let database =
+        postgres_or_skip("additions_with_the_same_idempotency_keys_in_opposite_orders_succeed")
+            .unwrap();
     let stores = [Arc::new(open(&database.url).await), Arc::new(open(&database.url).await)];
     let mut tasks = JoinSet::new();
     for number in 0..400_usize {
@@ -33,10 +35,11 @@ async fn groups_with_the_same_keys_in_opposite_orders_succeed() {
 #[needs(postgres)]
 #[tokio::test(flavor = "multi_thread")]
 async fn the_version_after_a_read_is_the_version_of_that_read() {
-    let database = postgres_or_skip("the_version_is_at_once_that_of_what_was_read").unwrap();
+    let database =
+        postgres_or_skip("the_version_after_a_read_is_the_version_of_that_read").unwrap();
     let (ours, other) = (open(&database.url).await, open(&database.url).await);
     for _ in 0..20 {
-        recovers(|| async { ours.version().ok_or("it is not known") }).await;
+        recovers(|| async { ours.version().ok_or("the version is not known") }).await;
         add(&other, "Rex").await;
         let read = PetRepository::list(&ours, query(1, None)).await.unwrap();
         // On a slow machine the version may be unknown for a moment.
@@ -75,7 +78,8 @@ async fn only_changed_keys_are_read_again() {
     }
 }
 
-/// Applies the changes since `known` to its rows, as a process does. Returns the sum of the stamps.
+/// Replaces rows of `known` by those of `changes`, as a service does with the keys that it remembers. Returns the sum
+/// of the stamps.
 fn sum_after(known: &KeyChanges, changes: &KeyChanges) -> u64 {
     let rows = known.rows.iter().chain(&changes.rows);
     let stamps: HashMap<_, _> =
@@ -87,7 +91,7 @@ fn sum_after(known: &KeyChanges, changes: &KeyChanges) -> u64 {
 #[needs(postgres)]
 #[tokio::test(flavor = "multi_thread")]
 async fn a_process_notices_restored_keys() {
-    let database = postgres_or_skip("the_keys_were_restored").unwrap();
+    let database = postgres_or_skip("a_process_notices_restored_keys").unwrap();
     let store = open(&database.url).await;
     for seed in 1..=3 {
         add_key(&store, new_key(seed, &format!("key{seed}"))).await.unwrap();
@@ -105,7 +109,8 @@ async fn a_process_notices_restored_keys() {
 #[needs(postgres)]
 #[tokio::test(flavor = "multi_thread")]
 async fn a_change_of_a_key_by_sql_changes_the_revision_of_the_keys() {
-    let database = postgres_or_skip("a_key_that_anybody_changes").unwrap();
+    let database =
+        postgres_or_skip("a_change_of_a_key_by_sql_changes_the_revision_of_the_keys").unwrap();
     let store = open(&database.url).await;
     let mut known = load_keys(&store).await.unwrap();
     for sql in [

@@ -14,7 +14,7 @@ use petstore_postgres::{PostgresConfig, PostgresStore};
 pub(crate) const NOW: Timestamp = Timestamp(1_800_000_000_000);
 /// The time by which a busy machine may exceed a time limit.
 pub(crate) const SLACK: Duration = Duration::from_secs(15);
-/// The time limit of a store for working again after an outage.
+/// The time within which a store must work again after an outage.
 pub(crate) const RECOVERY: Duration = Duration::from_secs(5).saturating_add(SLACK);
 
 pub(crate) async fn open(url: &str) -> PostgresStore {
@@ -88,7 +88,9 @@ pub(crate) async fn recovers<T, E: std::fmt::Debug, F: Future<Output = Result<T,
     loop {
         match work().await {
             Ok(value) => return value,
-            Err(error) => assert!(began.elapsed() < RECOVERY, "still: {error:?}"),
+            Err(error) => {
+                assert!(began.elapsed() < RECOVERY, "no success within {RECOVERY:?}: {error:?}")
+            }
         }
         tokio::time::sleep(Duration::from_millis(20)).await;
     }

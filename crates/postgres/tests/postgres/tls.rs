@@ -6,7 +6,8 @@ use petstore_testing::{Cluster, Durability, cluster_or_skip, needs};
 
 use crate::support::{add, open, refusal};
 
-/// Makes an authority and a certificate for `localhost` that it signs, and runs `last` in their folder. Turns TLS on.
+/// Makes an authority and a certificate for `localhost` that it signs, runs the shell command `last` in their folder,
+/// and turns TLS on.
 fn certify(cluster: &Cluster, last: &str) {
     let script = "set -e; cd \"$1\"; \
         openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=authority -keyout ca.key -out ca.pem \

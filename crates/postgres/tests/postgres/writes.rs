@@ -1,4 +1,5 @@
-//! Every kind of write waits for the disk and the standby. No other warning makes a write fail.
+//! Every kind of write waits for the disk and the standby. Only the warning that a commit did not wait for its standby
+//! makes a write fail.
 
 use std::{error::Error, sync::Arc};
 
@@ -140,7 +141,7 @@ async fn no_write_is_acknowledged_before_the_disk_and_the_standby_have_it() {
 #[needs(postgres)]
 #[tokio::test]
 async fn each_write_of_animals_sets_petstore_writer() {
-    let database = postgres_or_skip("each_write_of_animals_says").unwrap();
+    let database = postgres_or_skip("each_write_of_animals_sets_petstore_writer").unwrap();
     prepare(&open(&database.url).await, &[1, 2]).await;
     database
         .sql(
@@ -158,7 +159,7 @@ async fn each_write_of_animals_sets_petstore_writer() {
             write.run(&store, seed).await.unwrap();
         }
     }
-    // A mover sets it too.
+    // A mover sets the setting too.
     let store = open(&database.url).await;
     let state = store.state().await.unwrap();
     let filling = state.next(Phase::Filling { from: StoreId([7; 16]) });
@@ -166,7 +167,7 @@ async fn each_write_of_animals_sets_petstore_writer() {
     let pets = vec![new_pet("Rex").with_id(PetId(9000))];
     let rows = Rows { pets, ..Rows::default() };
     assert_eq!(store.write_rows(WriterRole::Mover(filling.revision), rows).await.unwrap(), 1);
-    // The database itself refuses other writes.
+    // While the store is being filled, the database itself refuses every other write.
     let insert = "INSERT INTO pet (name, category_id) VALUES ('Rex', 1)";
     let refusal = database.sql(&format!(
         "SET petstore.writer = 'on'; {insert}; \
@@ -180,7 +181,7 @@ async fn each_write_of_animals_sets_petstore_writer() {
 #[needs(postgres)]
 #[tokio::test]
 async fn no_other_warning_makes_a_commit_fail() {
-    let database = postgres_or_skip("no_other_warning_is_taken").unwrap();
+    let database = postgres_or_skip("no_other_warning_makes_a_commit_fail").unwrap();
     let sessions = SESSIONS.map(|(session, seed)| (format!("{}?{session}", database.url), seed));
     prepare(&open(&database.url).await, &[1, 2]).await;
     database

@@ -27,8 +27,8 @@ impl Stored {
     }
 }
 
-/// Adds the animal of a job, unless the request is a repeat. A refused row fails this addition alone: a savepoint undoes
-/// its changes. Another failure means that the whole transaction must be rolled back.
+/// Adds the animal of a job, unless the request is a repeat. A refused row fails this addition alone: a savepoint
+/// undoes its changes. Another failure means that the whole transaction must be rolled back.
 pub(crate) fn add_alone(statements: &mut Statements<'_>, job: &Add) -> Result<Outcome, Failure> {
     let connection = statements.connection;
     connection.execute_batch("SAVEPOINT job")?;
@@ -61,8 +61,8 @@ fn add_once(statements: &mut Statements<'_>, job: &Add) -> Result<Outcome, Failu
 
 /// Adds the animal of a job, and its record, which replaces `stored`.
 ///
-/// Without `stored`, a repeat fails at the latest at the unique index of the records. The caller then runs the job again
-/// with [`add_alone`]. Looking for the record first would take some 4,000 instructions.
+/// Without `stored`, a repeat fails at the latest at the unique index of the records. The caller then runs the job
+/// again with [`add_alone`]. Looking for the record first would take some 4,000 instructions.
 pub(crate) fn insert(
     statements: &mut Statements<'_>,
     Add { pet, request, .. }: &Add,

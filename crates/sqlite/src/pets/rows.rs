@@ -72,7 +72,7 @@ pub(crate) fn highest(connection: &Connection) -> rusqlite::Result<Option<PetId>
     Ok((highest > 0).then_some(PetId(highest)))
 }
 
-/// Adds an animal under its own identifier. Returns `false` if another row has this identifier.
+/// Adds an animal under its own identifier. Returns `false` if a stored row has this identifier.
 pub(crate) fn restore(statements: &mut Statements<'_>, pet: &Pet) -> rusqlite::Result<bool> {
     let Pet { id, name, category_id, status } = pet;
     let values = params![id.0, name.as_str(), category_id.0, status.map(PetStatus::as_str)];

@@ -14,7 +14,8 @@ use crate::store::SqliteStore;
 /// The number of queued additions of the busy store.
 const LOAD: usize = 64;
 
-/// Keeps the writer of `store` busy: each addition queues the next one. Sets `failed` if an addition fails.
+/// Keeps the writer of `store` busy: about `LOAD` additions are always in its queue. Sets `failed` if an addition
+/// fails.
 async fn load(store: Arc<SqliteStore>, failed: Arc<AtomicBool>) {
     let permits = Arc::new(Semaphore::new(LOAD));
     loop {

@@ -151,8 +151,8 @@ async fn a_refused_addition_fails_alone_and_leaves_no_row() {
     }
 }
 
-/// Sixty-four queued additions share one commit, although an index refuses one of them. The index refuses its first or
-/// its second statement.
+/// Sixty-four queued additions share one commit, although an index refuses one of them. The index refuses the first or
+/// the second statement of this addition.
 #[tokio::test]
 async fn a_refused_addition_and_its_group_take_one_commit() {
     for index in ["pet (name) WHERE name = 'offender'", "idempotency (created_at)"] {
@@ -184,7 +184,7 @@ async fn a_refused_addition_and_its_group_take_one_commit() {
             assert_eq!(
                 store.activity().commits,
                 commits + 2,
-                "the blocking write, and the group: {index}"
+                "one commit for the blocking write, and one for the group: {index}"
             );
         }
     }
@@ -220,7 +220,7 @@ async fn a_damaged_index_fails_only_the_additions_of_its_status() {
     assert_eq!(place.count(), 3, "two animals were added");
 }
 
-/// A repeat needs no new row, so a failure of that row does not matter.
+/// A repeat stores no new row, so it succeeds although such a row would be refused, or its index is damaged.
 #[tokio::test]
 async fn a_repeat_is_answered_although_its_row_could_not_be_stored() {
     let refuse = |place: &Place| {

@@ -31,7 +31,7 @@ async fn a_writer_that_panics_cancels_the_token() {
 }
 
 #[tokio::test]
-async fn closing_a_store_leaves_the_token() {
+async fn closing_a_store_does_not_cancel_the_token() {
     let place = Place::new();
     let (store, on_task_panic) = open_watched(&place);
     add(&store).await;

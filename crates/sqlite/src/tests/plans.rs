@@ -1,4 +1,4 @@
-//! No statement of the catalogue reads more rows than it returns, and none sorts.
+//! Statements search an index instead of scanning a table, and none sorts. Only API keys are scanned.
 
 use petstore_domain::{
     IdempotencyId, IdempotencyRequest, PetRepository as _, PetStatus, Timestamp,

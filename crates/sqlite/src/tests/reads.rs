@@ -1,4 +1,4 @@
-//! Slow reads, more than there are workers.
+//! More slow reads than workers.
 
 use std::{
     sync::{
@@ -15,7 +15,7 @@ use tokio::{task::JoinHandle, time::sleep};
 use super::{Place, found, in_time};
 use crate::{readers::watch::TICK, store::SqliteStore};
 
-/// The largest number of reads at a time: one of two workers, and all threads.
+/// The largest number of reads at a time: one on one of the two workers, and one on each of sixteen threads.
 const MOST: usize = 1 + 16;
 
 /// Starts reads that run until the sender is dropped.

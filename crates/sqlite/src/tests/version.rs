@@ -108,7 +108,11 @@ async fn additions_of_one_group_renew_the_version_once() {
     let before = stored(&place);
     drop(release);
     for version in group.join_all().await {
-        assert_eq!(version.unwrap(), Some(stored(&place)), "published before the answer");
+        assert_eq!(
+            version.unwrap(),
+            Some(stored(&place)),
+            "the version must be published before the answer"
+        );
     }
     assert_ne!(stored(&place), before);
 }

@@ -85,7 +85,7 @@ fn an_upgraded_store_has_the_schema_of_a_new_one() {
 }
 
 #[test]
-fn a_dry_run_reports_the_same_and_changes_nothing() {
+fn a_dry_run_reports_what_the_upgrade_reports_and_changes_nothing() {
     let old = Old::with(REX);
     let before = fs::read(old.path()).unwrap();
     let said = old.upgrade(UpgradeMode::DryRun, &STEPS).unwrap();
@@ -164,7 +164,7 @@ fn rows_that_break_a_new_rule_are_named_and_nothing_is_changed() {
 }
 
 #[test]
-fn an_incompatible_step_is_refused_while_others_have_the_store_open() {
+fn an_incompatible_step_is_refused_while_another_process_has_the_store_open() {
     let old = Old::with(REX);
     let other = old.raw();
     other.query_row("SELECT count(*) FROM pet", [], |_| Ok(())).unwrap();
@@ -291,7 +291,7 @@ fn a_process_of_an_older_release_neither_writes_nor_serves_pages() {
     assert_eq!(version.query_row([], |row| row.get::<_, Vec<u8>>(0)).unwrap(), []);
     let refusal = renew.execute([]).unwrap_err().to_string();
     assert!(refusal.contains("because it is a view"), "{refusal}");
-    // A process that starts later finds an unknown version.
+    // A process of an older release that starts later refuses this version.
     let oldest: i64 = process.pragma_query_value(None, "user_version", |row| row.get(0)).unwrap();
     assert_eq!(oldest, 10);
 }

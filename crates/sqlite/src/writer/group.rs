@@ -1,9 +1,9 @@
 //! Groups of additions that share a transaction, other writes, and their failures.
 //!
-//! The first run of a group makes no savepoints and looks for no idempotency records. After a refused row, a full disk or a
-//! damaged page, the group runs again. The second run makes savepoints, so that a refused addition fails alone. It also
-//! looks for records, because a repeat needs no new row. If the second run meets a damaged page, each addition becomes a
-//! group of its own.
+//! The first run of a group makes no savepoints and looks for no idempotency records. After a refused row, a full disk
+//! or a damaged page of the file, the group runs again. The second run makes savepoints, so that a refused addition
+//! fails alone. It also looks for records, because a repeat needs no new row. If the second run meets a damaged page,
+//! each addition becomes a group of its own.
 
 use std::time::Instant;
 
@@ -67,7 +67,7 @@ impl Health {
 /// Runs groups on one connection.
 pub(crate) struct Session<'a> {
     pool: &'a Pool,
-    /// The held statements, or the reason why there is no connection. Then every write fails.
+    /// The held statements, or the reason why there is no connection. Without a connection, every write fails.
     statements: Result<Statements<'a>, StoreError>,
     health: Health,
 }
@@ -78,8 +78,8 @@ impl<'a> Session<'a> {
         Self { pool, statements, health: Health::Sound }
     }
 
-    /// Writes `first` and the groups after it. Returns the next group if it needs a new connection; `None` when the queue is
-    /// closed and empty.
+    /// Writes `first` and the groups after it. Returns the next group if it needs a new connection; `None` when the
+    /// queue is closed and empty.
     pub(super) fn run(
         &mut self,
         first: Group,
@@ -107,8 +107,8 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Writes the additions, except abandoned ones, in one transaction. If the transaction fails, no addition has taken
-    /// effect. After a damaged page, each addition becomes a group of its own.
+    /// Writes the additions, except abandoned ones, in one transaction. If the transaction fails, all of them fail.
+    /// Only after a damaged page, each addition becomes a group of its own.
     fn commit(&mut self, mut group: Vec<Add>, groups: &mut Groups) -> Answers {
         let mut done = self.add_all(&mut group, false);
         if let Err(Failure::Sqlite(error)) = &done
@@ -183,8 +183,8 @@ impl<'a> Session<'a> {
         Ok(done)
     }
 
-    /// Waits for the write lock, checks that the state of the store permits `writer` to write, runs `work` and commits. If
-    /// `work` has changed animals, the version is renewed and published.
+    /// Waits for the write lock, checks that the state of the store permits `writer` to write, runs `work` and commits.
+    /// If `work` has changed animals, the version is renewed and published.
     fn transaction<T>(
         &mut self,
         writer: WriterRole,
@@ -195,7 +195,7 @@ impl<'a> Session<'a> {
         pool.presence.check()?;
         let done = (|| {
             statements.get("BEGIN IMMEDIATE")?.execute([])?;
-            // For an open store, this takes fewer instructions than reading its state.
+            // For an open store, `IS_OPEN` takes fewer instructions than reading the state.
             if writer != WriterRole::Service || !statements.get(rows::IS_OPEN)?.exists([])? {
                 rows::state(statements.connection)?.permit_write(writer)?;
             }

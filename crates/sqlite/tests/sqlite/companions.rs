@@ -1,4 +1,5 @@
-//! The files that SQLite keeps beside a store: after reads, after crashes, without the right to write, and of another store.
+//! The files that SQLite keeps beside a store: after reads, after crashes, without the right to write, and files of
+//! another store.
 
 use std::{
     env, fs,
@@ -33,7 +34,8 @@ fn is_root() -> bool {
     fs::metadata("/proc/self").unwrap().uid() == 0
 }
 
-/// Gives all files to the user `nobody`, who runs the test `name` as a child process.
+/// Runs the test `name` as a child process, which expects `refusal` in the error, or success if `refusal` is empty. If
+/// this process is root, it gives all files to the user `nobody`, who runs the child process.
 fn as_nobody(place: &Place, name: &str, refusal: &str) {
     let executable = env::current_exe().unwrap();
     let mut command = Command::new(&executable);
@@ -196,7 +198,8 @@ async fn a_store_opens_after_a_crash_at_any_step_of_a_change_of_its_identity() {
         let only_renamed = crash(&place);
         add(&store, rex()).await;
         let written_to = crash(&place);
-        // A checkpoint writes pages to the file before it truncates the log. A crash may leave some of them.
+        // A checkpoint writes pages to the file before it truncates the log. At a crash, only some of the pages may be
+        // written.
         let checkpointed = crash(&place);
         checkpointed.raw().query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(())).unwrap();
         let partly = crash(&written_to);

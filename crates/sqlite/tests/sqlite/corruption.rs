@@ -44,7 +44,7 @@ async fn the_error_for_an_animal_that_breaks_a_rule_names_it() {
         let expected = ("animal 2".to_owned(), rule.to_owned());
         assert_eq!(corrupt(store.find(PetId(2)).await), expected);
         assert_eq!(corrupt(PetRepository::list(&store, query(20, None)).await), expected);
-        // Reads of other rows still work, also of the page that ends before this row.
+        // Reads of other rows still work, also of the page that ends before the corrupt row.
         assert!(store.find(PetId(1)).await.unwrap().value.is_some());
         assert!(PetRepository::list(&store, query(1, None)).await.unwrap().value.more);
         add(&store, rex()).await;
@@ -121,7 +121,7 @@ async fn a_replay_returns_the_first_answer_even_if_the_row_has_changed() {
 }
 
 #[tokio::test]
-async fn a_missing_version_is_named() {
+async fn the_error_for_a_missing_or_invalid_version_names_it() {
     for change in ["DELETE FROM petstore_state", "UPDATE petstore_state SET version = x'00'"] {
         let place = Place::new();
         let store = place.open();

@@ -9,7 +9,7 @@ use petstore_sqlite::SqliteStore;
 
 use crate::support::{FIRST, Place, VERSION, add, all, open, rex};
 
-/// Checks that opening `path` fails with this line, and changes no file.
+/// Checks that opening `path` fails with `reason` in one line, and changes no file.
 fn assert_refused(place: &Place, path: &Path, reason: &str) {
     let before = place.content();
     let refusal = open(path).unwrap_err().to_string();
@@ -45,7 +45,8 @@ fn a_database_of_another_application_is_left_untouched() {
                 .unwrap();
             theirs.query_row(&format!("PRAGMA journal_mode = {mode}"), [], |_| Ok(())).unwrap();
             theirs.execute("INSERT INTO pet VALUES (1)", []).unwrap();
-            // First while the application has the database open, perhaps with a log beside it, then without.
+            // First while the application has the database open, perhaps with a log beside it, then after it has closed
+            // the database.
             assert_refused(&place, &place.path(), FOREIGN);
             drop(theirs);
             assert_refused(&place, &place.path(), FOREIGN);

@@ -1,4 +1,4 @@
-//! Several handles and processes on one file.
+//! Several stores and processes on one file.
 
 use std::{
     collections::HashMap,
@@ -57,7 +57,7 @@ async fn reads_do_not_wait_for_another_process_s_write() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn one_of_two_concurrent_keys_with_one_name_is_stored() {
+async fn only_one_of_several_concurrent_keys_with_one_name_is_stored() {
     let place = Place::new();
     let stores = [Arc::new(place.open()), Arc::new(place.open())];
     let tasks = (0..16).map(|seed: u8| {
@@ -135,7 +135,7 @@ async fn a_snapshot_and_rows_leave_no_file_open() {
     assert_eq!(handles(&place), 0);
 }
 
-/// The variable with the path of the store for child processes.
+/// The environment variable with the path of the store, for child processes.
 const CHILD_PATH: &str = "PETSTORE_TEST_CHILD_PATH";
 const PER_CHILD: usize = 25;
 
@@ -173,8 +173,8 @@ async fn opening_a_store_again_does_not_release_its_locks() {
     let place = Place::new();
     let staying = place.open();
     let inode = fs::metadata(place.path()).unwrap().ino();
-    // The kernel's table is not read atomically: while other processes lock and unlock, a line may be missing or doubled.
-    // So the median of many readings is used.
+    // The kernel's table is not read atomically: while other processes lock and unlock, a line may be missing or
+    // doubled. So the median of many readings is used.
     let locks = || {
         let mut counts = [(); 51].map(|()| {
             let table = fs::read_to_string("/proc/locks").unwrap();
@@ -269,8 +269,8 @@ async fn only_changed_keys_are_read_again() {
     }
 }
 
-/// Replaces rows of `known` by those of `changes`, as a service does with the keys that it remembers. Returns the sum of
-/// the stamps.
+/// Replaces rows of `known` by those of `changes`, as a service does with the keys that it remembers. Returns the sum
+/// of the stamps.
 fn sum_after(known: &KeyChanges, changes: &KeyChanges) -> u64 {
     let rows = known.rows.iter().chain(&changes.rows);
     let stamps: HashMap<_, _> =

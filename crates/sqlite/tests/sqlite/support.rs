@@ -52,7 +52,7 @@ impl Place {
         open(&self.path())
     }
 
-    /// Opens four handles in four threads at the same time.
+    /// Opens the store four times, in four threads at the same time.
     pub(crate) fn open_by_four_at_once(&self) -> [SqliteStore; 4] {
         let together = Barrier::new(4);
         thread::scope(|scope| {

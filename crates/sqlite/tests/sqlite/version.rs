@@ -11,7 +11,7 @@ use petstore_sqlite::SqliteStore;
 
 use crate::support::{NOW, Place, add, once, query, rex, version};
 
-/// The longest time until a write of another process shows.
+/// The longest time until a write of another process shows in the version.
 const LIMIT: Duration = Duration::from_millis(100);
 
 #[tokio::test]
