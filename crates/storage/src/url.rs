@@ -96,23 +96,19 @@ pub struct HostPort {
 }
 
 impl HostPort {
-    fn parse(text: &str, default_port: u16, form: &str) -> Result<Self, InvalidUrl> {
-        let (host, port) = match text.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
-            Some((address, "")) => (address, None),
-            Some((address, port)) => {
-                let port = port.strip_prefix(':');
-                (address, Some(port.ok_or_else(|| InvalidUrl::new(form.to_owned()))?))
-            }
-            None => text.split_once(':').map_or((text, None), |(host, port)| (host, Some(port))),
-        };
+    fn parse(text: &str, default_port: u16, form: &'static str) -> Result<Self, InvalidUrl> {
+        let bracketed = text.strip_prefix('[').and_then(|rest| rest.split_once(']'));
+        let end = text.find(':').unwrap_or(text.len());
+        let (host, port) = bracketed.unwrap_or_else(|| text.split_at(end));
         let host = decode_name(host, "host")?;
         if host.is_empty() {
             return Err(InvalidUrl::new(format!("a host is missing; {form}")));
         }
-        let port = match port.map(str::parse) {
-            None => default_port,
+        let port = match port.strip_prefix(':').map(str::parse) {
             Some(Ok(port)) if port > 0 => port,
             Some(_) => return Err(InvalidUrl::new(PORT)),
+            None if port.is_empty() => default_port,
+            None => return Err(InvalidUrl::new(form)),
         };
         Ok(Self { host, port })
     }
