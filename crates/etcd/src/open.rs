@@ -1,7 +1,7 @@
 //! Opens, identifies and upgrades a store.
 
 use petstore_domain::StoreError;
-use petstore_storage::{SchemaError, Upgrade, UpgradeMode};
+use petstore_storage::{OpenSettings, SchemaError, Upgrade, UpgradeMode};
 
 use crate::{
     client::Client,
@@ -11,7 +11,7 @@ use crate::{
     head::{Head, VERSION},
     kv::{Op, Txn},
     rows, schema,
-    store::{EtcdSettings, EtcdStore},
+    store::EtcdStore,
 };
 
 impl EtcdStore {
@@ -19,7 +19,7 @@ impl EtcdStore {
     ///
     /// # Errors
     /// [`OpenError`], also if there is no store and `settings.create` is `false`.
-    pub async fn open(config: &EtcdConfig, settings: EtcdSettings) -> Result<Self, OpenError> {
+    pub async fn open(config: &EtcdConfig, settings: OpenSettings) -> Result<Self, OpenError> {
         open(config, settings).await.map_err(|reason| OpenError { config: config.clone(), reason })
     }
 
@@ -53,7 +53,7 @@ async fn connect(config: &EtcdConfig, reads_while_sealed: bool) -> Result<Core, 
     Ok(core)
 }
 
-async fn open(config: &EtcdConfig, settings: EtcdSettings) -> Result<EtcdStore, Reason> {
+async fn open(config: &EtcdConfig, settings: OpenSettings) -> Result<EtcdStore, Reason> {
     let core = connect(config, settings.reads_while_sealed).await?;
     let is_missing = settings.create && schema::find(&core).await?.is_none();
     let was_created = is_missing && create(&core).await?;

@@ -11,18 +11,6 @@ use crate::{core::Core, writer};
 /// The time limit of one read of the version.
 const VERSION_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// The settings of a store besides its URL.
-#[derive(Clone, Debug, Default)]
-pub struct EtcdSettings {
-    /// `true` if a missing store is created.
-    pub create: bool,
-    /// `true` if animals can be read, without a version, while the store is sealed.
-    pub reads_while_sealed: bool,
-    /// Canceled when the task that writes additions, or the task that reads the version, panics. The program must then
-    /// be restarted: without these tasks additions fail, or other instances' changes do not show.
-    pub on_task_panic: CancellationToken,
-}
-
 /// A catalogue and its API keys in etcd.
 ///
 /// The store works within the tokio runtime in which it was opened. Dropping the store closes it; waiting additions are
