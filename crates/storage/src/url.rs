@@ -149,10 +149,9 @@ pub fn decode(text: &str, part: &str) -> Result<String, InvalidUrl> {
     let mut bytes = parts.next().unwrap_or_default().as_bytes().to_vec();
     for part in parts {
         let (digits, rest) = part.split_at_checked(2).ok_or_else(wrong)?;
-        if !digits.bytes().all(|digit| digit.is_ascii_hexdigit()) {
-            return Err(wrong());
-        }
-        bytes.push(u8::from_str_radix(digits, 16).map_err(|_| wrong())?);
+        // `from_str_radix` would take a sign.
+        let byte = u8::from_str_radix(digits, 16).ok().filter(|_| !digits.starts_with('+'));
+        bytes.push(byte.ok_or_else(wrong)?);
         bytes.extend_from_slice(rest.as_bytes());
     }
     let text = String::from_utf8(bytes).map_err(|_| wrong())?;
@@ -199,13 +198,12 @@ pub fn parameters(
 /// The message says which values are allowed.
 pub fn duration(value: &str, bare: impl Fn(u64) -> Duration) -> Result<Duration, &'static str> {
     let unit = value.trim_start_matches(|c: char| c.is_ascii_digit());
-    let number: u32 = value[..value.len() - unit.len()].parse().map_err(|_| DURATION)?;
-    let number = u64::from(number);
+    let number: u64 = value[..value.len() - unit.len()].parse().map_err(|_| DURATION)?;
     let duration = match unit {
         "" => bare(number),
         "ms" => Duration::from_millis(number),
         "s" => Duration::from_secs(number),
-        "min" => Duration::from_secs(number * 60),
+        "min" => Duration::from_secs(number.saturating_mul(60)),
         _ => return Err(DURATION),
     };
     if duration.is_zero() || duration > MAX_DURATION { Err(DURATION) } else { Ok(duration) }
