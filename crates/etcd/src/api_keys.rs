@@ -63,8 +63,7 @@ impl KeyStore for EtcdStore {
             return Err(StoreError::refused("another API key has this digest"));
         }
         let places: Vec<_> = changed.iter().map(|key| core.keys.api_key(key.id)).collect();
-        let saved = core.commit(&places, false, |draft| {
-            draft.permit(WriterRole::Service)?;
+        let saved = core.commit(Some(WriterRole::Service), &places, false, |draft| {
             // A revision never recurs, so the digests did not change after they were compared.
             if draft.head.key_revision() != expected || revision != expected {
                 return Ok(SaveOutcome::Conflict);
@@ -86,8 +85,7 @@ impl KeyStore for EtcdStore {
     async fn note_uses(&self, uses: Vec<(KeyId, Timestamp)>) -> Result<(), StoreError> {
         let core = &self.core;
         let places: Vec<_> = uses.iter().map(|(id, _)| core.keys.api_key(*id)).collect();
-        let noted = core.commit(&places, false, |draft| {
-            draft.permit(WriterRole::Service)?;
+        let noted = core.commit(Some(WriterRole::Service), &places, false, |draft| {
             for (id, at) in &uses {
                 let is_earlier = |key: &ApiKey| key.last_used_at < Some(*at);
                 if let Some(key) = draft.api_key(*id).filter(is_earlier) {

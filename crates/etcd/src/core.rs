@@ -15,7 +15,7 @@ use std::{
     time::{Duration, Instant as Moment},
 };
 
-use petstore_domain::{Corruption, StoreError};
+use petstore_domain::{Corruption, StoreError, WriterRole};
 use petstore_storage::VersionCache;
 use tokio::{
     sync::Mutex,
@@ -201,6 +201,7 @@ impl Core {
 
     /// Writes the draft that `plan` makes from the head and the entries under `keys`, and returns the result of `plan`.
     /// If another process writes in between, calls `plan` again. Writes nothing if `plan` changes nothing or fails.
+    /// Fails without a call of `plan` if the state of the store does not permit `writer`.
     ///
     /// A writer that loses the comparison puts its name and the time that it needs under [`Keys::contender`]. The next
     /// winner pauses so that the loser can commit. Otherwise small writes of one process would starve the large writes
@@ -210,6 +211,7 @@ impl Core {
     /// transaction compares that `keys` have no entries.
     pub(crate) async fn commit<T, E: From<StoreError>>(
         &self,
+        writer: Option<WriterRole>,
         keys: &[String],
         assume_absent: bool,
         mut plan: impl FnMut(&mut Draft<'_>) -> Result<T, E>,
@@ -232,7 +234,9 @@ impl Core {
             };
             let group = u64::from_be_bytes(head::random()?);
             let mut draft = Draft::new(&self.keys, &read);
-            let planned = plan(&mut draft);
+            let permit = |writer| read.head.state()?.permit_write(writer);
+            let permitted = writer.map_or(Ok(()), permit);
+            let planned = permitted.map_err(E::from).and_then(|()| plan(&mut draft));
             let drafted = if planned.is_ok() { draft.finish(group) } else { None };
             let Some((head, changes)) = drafted else {
                 if is_fresh {

@@ -87,8 +87,7 @@ impl PetRepository for EtcdStore {
             places.extend(records.iter().map(|(id, _)| core.keys.record(id)));
         }
         let is_all = count == found.len() && count < EXPIRIES;
-        core.commit(&places, false, |draft| {
-            draft.permit(WriterRole::Service)?;
+        core.commit(Some(WriterRole::Service), &places, false, |draft| {
             let mut purged = Purged { deleted: 0, more: !is_all };
             for entry in &found[..count] {
                 // Another process may have deleted the entry.

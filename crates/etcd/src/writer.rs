@@ -29,7 +29,7 @@ async fn write(core: &Core, held: &mut Vec<Add>) {
     let records = adds.iter().filter_map(|add| add.request);
     let records: Vec<_> = records.map(|request| core.keys.record(&request.id)).collect();
     let plan = |draft: &mut Draft<'_>| plan(adds, draft);
-    match core.commit(&records, true, plan).await {
+    match core.commit(Some(WriterRole::Service), &records, true, plan).await {
         Ok(outcomes) => {
             for (add, outcome) in held.drain(..count).zip(outcomes) {
                 add.reply.send(outcome);
@@ -56,7 +56,6 @@ fn plan(adds: &[Add], draft: &mut Draft<'_>) -> Result<Vec<Outcome>, StoreError>
 
 /// Decides on one addition.
 fn decide(Add { pet, request, reply }: &Add, draft: &mut Draft<'_>) -> Outcome {
-    draft.permit(WriterRole::Service)?;
     if reply.is_abandoned() {
         // The receiver of this outcome is gone.
         return Err(StoreError::unavailable("its caller has gone away").into());
