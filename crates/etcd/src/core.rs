@@ -217,8 +217,8 @@ impl Core {
         mut plan: impl FnMut(&mut Draft<'_>) -> Result<T, E>,
     ) -> Result<T, E> {
         let deadline = self.client.deadline();
-        let late = |_| error::late(self.client.call_timeout);
-        let mut last = time::timeout_at(deadline, self.last.lock()).await.map_err(late)?;
+        let last = time::timeout_at(deadline, self.last.lock()).await;
+        let mut last = last.map_err(|_| self.client.late())?;
         if let Some(until) = last.pause.take() {
             time::sleep_until(until.min(deadline)).await;
         }
@@ -296,7 +296,7 @@ impl Core {
             return Err(StoreError::unavailable(why));
         }
         if Instant::now() >= deadline {
-            return Err(error::late(self.client.call_timeout));
+            return Err(self.client.late());
         }
         Ok(false)
     }

@@ -24,7 +24,7 @@ pub struct EtcdStore {
 impl EtcdStore {
     pub(crate) fn new(core: Core, was_created: bool, on_task_panic: &CancellationToken) -> Self {
         let core = Arc::new(core);
-        let limits = (core.max_ops().rows(), Some(core.client.call_timeout));
+        let limits = (core.max_ops().rows(), Some(core.client.config.call_timeout));
         let (writing, reading) = (Arc::clone(&core), Arc::clone(&core));
         // A node without a majority answers no read, so an instance on its side soon has no version.
         let read = move || {

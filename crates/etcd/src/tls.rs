@@ -1,6 +1,6 @@
 //! TLS connections to the nodes, by rustls.
 
-use std::{path::Path, sync::Arc};
+use std::sync::Arc;
 
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy::connect::HttpConnector;
@@ -39,12 +39,11 @@ fn client(config: &EtcdConfig) -> Result<ClientConfig, Reason> {
     let Some((certificate, key)) = config.certificate.as_deref().zip(config.key.as_deref()) else {
         return Ok(builder.with_no_client_auth());
     };
-    let failed =
-        |parameter, path: &Path, error| Reason::from(TlsFailure::of_file(parameter, path, error));
     let chain = CertificateDer::pem_file_iter(certificate)
         .and_then(Iterator::collect::<Result<Vec<_>, PemError>>)
-        .map_err(|error| failed("sslcert", certificate, error))?;
-    let secret = PrivateKeyDer::from_pem_file(key).map_err(|error| failed("sslkey", key, error))?;
+        .map_err(|error| TlsFailure::of_file("sslcert", certificate, error))?;
+    let secret = PrivateKeyDer::from_pem_file(key)
+        .map_err(|error| TlsFailure::of_file("sslkey", key, error))?;
     let mismatch = |_| Reason::Key(key.display().to_string());
     builder.with_client_auth_cert(chain, secret).map_err(mismatch)
 }
