@@ -6,7 +6,7 @@ use petstore_domain::{
     StoredKeys, Timestamp, WriterRole,
 };
 
-use crate::{core::Core, head::HeadRead, kv::Range, rows, store::EtcdStore};
+use crate::{core::Core, kv::Range, rows, store::EtcdStore};
 
 #[async_trait]
 impl KeyStore for EtcdStore {
@@ -27,18 +27,17 @@ impl KeyStore for EtcdStore {
         let core = &self.core;
         let read = core.read(&[], core.client.deadline()).await?;
         let mark = KeyMark { revision: read.head.key_revision(), position: read.revision };
-        let since = match known {
-            Some(known) if known.revision == mark.revision => {
-                return Ok(KeyChanges::none_since(mark));
-            }
+        if known.is_some_and(|known| known.revision == mark.revision) {
+            return Ok(KeyChanges::none_since(mark));
+        }
+        let mut since = 0;
+        if let Some(known) = known {
             // After a restore, or from another store, the position may lie in the future.
-            Some(known) if known.position <= read.revision => {
-                let then = core.head_at(&core.keys.head(), known.position).await.ok().flatten();
-                let is_known = |then: &HeadRead| then.head.key_revision() == known.revision;
-                then.filter(is_known).map_or(0, |_| known.position)
+            let then = core.head_at(&core.keys.head(), known.position).await.ok().flatten();
+            if then.is_some_and(|then| then.head.key_revision() == known.revision) {
+                since = known.position;
             }
-            Some(_) | None => 0,
-        };
+        }
         let rows = core.api_keys(since + 1, read.revision).await?;
         let rows = rows.into_iter().map(|row| (row, 1)).collect();
         let sum = core.count(&core.keys.folder("keys"), read.revision).await?;

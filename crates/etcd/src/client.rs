@@ -57,7 +57,7 @@ pub(crate) struct Client {
     /// The user's token; `None` before the first call and after a node has refused it.
     token: Mutex<Option<HeaderValue>>,
     requests: Semaphore,
-    pub(crate) config: EtcdConfig,
+    config: EtcdConfig,
 }
 
 /// An answer.

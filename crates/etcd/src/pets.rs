@@ -28,17 +28,17 @@ impl PetRepository for EtcdStore {
     }
 
     async fn find(&self, id: PetId) -> Result<Versioned<Option<Pet>>, StoreError> {
-        let Core { keys, client, reads_while_sealed, .. } = &*self.core;
+        let Core { keys, client, .. } = &*self.core;
         let range = Range::one(&keys.pet(None, id));
         let HeadRead { head, found, .. } = self.core.read(&[range], client.deadline()).await?;
-        let version = head.permit_read(*reads_while_sealed)?;
+        let version = head.permit_read(self.reads_while_sealed)?;
         let value = found.first().map(rows::pet).transpose()?;
         Ok(Versioned { value, version })
     }
 
     async fn list(&self, query: PetQuery) -> Result<Versioned<PetPage>, StoreError> {
         let PetQuery { limit, status, after } = query;
-        let Core { keys, client, reads_while_sealed, .. } = &*self.core;
+        let Core { keys, client, .. } = &*self.core;
         let (limit, folder) = (usize::from(limit.get()), keys.pets(status));
         let after = after.map(|id| keys.pet(status, id));
         let all = Range { limit: limit + 1, ..Range::after(after, &folder) };
@@ -46,7 +46,7 @@ impl PetRepository for EtcdStore {
         let window = Range { end: end.clone(), ..all.clone() };
         let read = self.core.read(&[window], client.deadline()).await?;
         let HeadRead { head, mut found, revision, .. } = read;
-        let version = head.permit_read(*reads_while_sealed)?;
+        let version = head.permit_read(self.reads_while_sealed)?;
         if found.len() <= limit && last < head.last_pet {
             let rest = Range { key: end, limit: all.limit - found.len(), revision, ..all };
             found.extend(self.core.scan(&folder, rest, FAR).await?);
