@@ -82,15 +82,16 @@ async fn to_version_2(core: &Core, mode: UpgradeMode) -> Result<bool, Reason> {
             Some(read) if read.head.schema >= 2 => return Ok(false),
             Some(read) if index_records(core, &read).await? => return Ok(true),
             Some(_) => {}
-            None => move_head(core, mode).await?,
+            None if move_head(core, mode).await? => {}
+            None => break,
         }
     }
     Err(SchemaError::InUse { version: 2, who: IN_USE }.into())
 }
 
 /// Moves the head to its new key and puts the fence under the old key, unless another process writes or upgrades
-/// meanwhile.
-async fn move_head(core: &Core, mode: UpgradeMode) -> Result<(), Reason> {
+/// meanwhile. Returns `false` if another process writes, and the upgrade must end.
+async fn move_head(core: &Core, mode: UpgradeMode) -> Result<bool, StoreError> {
     // Reports an unreadable record while older releases can still use the store.
     for part in 0..PARTS {
         records(core, part).await?;
@@ -105,10 +106,7 @@ async fn move_head(core: &Core, mode: UpgradeMode) -> Result<(), Reason> {
     let is_moved = place(core, &head, read.is_unchanged()).await?;
     // Another upgrade, or a first try whose answer was lost, may have moved the head.
     let is_there = is_moved || core.head_at(&core.keys.head(), 0).await?.is_some();
-    if is_there || mode == UpgradeMode::Force {
-        return Ok(());
-    }
-    Err(SchemaError::InUse { version: 2, who: IN_USE }.into())
+    Ok(is_there || mode == UpgradeMode::Force)
 }
 
 /// Puts every record under its animal too, and then the new version into the head. Returns `false` if another process
