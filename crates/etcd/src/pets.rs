@@ -70,8 +70,8 @@ impl PetRepository for EtcdStore {
     async fn purge_expired(&self, cutoff: Timestamp, limit: u32) -> Result<Purged, StoreError> {
         let core = &self.core;
         let end = Bytes::from(&*core.keys.expiry(cutoff.0.saturating_add(1)));
-        let expired = Range::one(&core.keys.folder("expiry"));
-        let expired = Range { end, limit: EXPIRIES, ..expired };
+        let folder = core.keys.folder("expiry");
+        let expired = Range { end, limit: EXPIRIES, ..Range::one(&folder) };
         let found = core.read(&[expired], core.client.deadline()).await?.found;
         // Each expiry entry is deleted with both entries of its records. Records that are left get one new expiry
         // entry.

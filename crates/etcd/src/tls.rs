@@ -30,12 +30,9 @@ fn client(config: &EtcdConfig) -> Result<ClientConfig, Reason> {
     let builder = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
         .with_safe_default_protocol_versions()
         .map_err(TlsFailure::from)?;
-    let trusted = if config.is_encrypted {
-        roots(config.root_certificates.as_deref())?
-    } else {
-        RootCertStore::empty()
-    };
-    let builder = builder.with_root_certificates(trusted);
+    let roots = || roots(config.root_certificates.as_deref());
+    let trusted = config.is_encrypted.then(roots).transpose()?;
+    let builder = builder.with_root_certificates(trusted.unwrap_or_else(RootCertStore::empty));
     let Some((certificate, key)) = config.certificate.as_deref().zip(config.key.as_deref()) else {
         return Ok(builder.with_no_client_auth());
     };
