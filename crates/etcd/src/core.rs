@@ -16,7 +16,7 @@ use std::{
 };
 
 use petstore_domain::{Corruption, StoreError, WriterRole};
-use petstore_storage::VersionCache;
+use petstore_storage::{StoredVersion, VersionCache};
 use tokio::{
     sync::Mutex,
     time::{self, Instant},
@@ -40,6 +40,8 @@ const PAGE: usize = 1000;
 pub(crate) const NEAR: usize = 8;
 pub(crate) const FAR: usize = 512;
 
+/// The time limit of one read of the version.
+const VERSION_TIMEOUT: Duration = Duration::from_secs(1);
 /// The shortest pause of a winner after another writer has lost a comparison. The pause is twice the time that the
 /// slower of the two needs for a try.
 const MIN_PAUSE: Duration = Duration::from_millis(5);
@@ -99,6 +101,12 @@ impl Core {
             read.found.extend(self.send(&txn, deadline).await?.answer.found().flatten());
         }
         Ok(read)
+    }
+
+    /// Reads the version. A node without a majority answers no read, so an instance on its side soon has no version.
+    pub(crate) async fn stored_version(self: Arc<Self>) -> Option<StoredVersion> {
+        let read = self.read(&[], Instant::now() + VERSION_TIMEOUT).await.ok()?;
+        Some(read.stored_version())
     }
 
     /// Reads the head under `key` alone, at `revision`; 0 is the newest revision.
@@ -293,9 +301,8 @@ impl Core {
     /// entries.
     /// `losing` is the duration of the last try if that try lost a comparison.
     fn txn(&self, read: &HeadRead, changes: Changes, absent: &[String], losing: Duration) -> Txn {
-        let change = |(key, value): (String, Option<_>)| match value {
-            Some(value) => Op::put(&key, value),
-            None => Op::delete(&key, false),
+        let change = |(key, value): (String, Option<_>)| {
+            value.map_or_else(|| Op::delete(&key, false), |value| Op::put(&key, value))
         };
         let changes: Vec<Op> = changes.into_iter().map(change).collect();
         let mut compare = vec![read.is_unchanged()];

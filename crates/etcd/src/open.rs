@@ -1,10 +1,9 @@
 //! Opens, identifies and upgrades a store.
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
 use petstore_domain::StoreError;
 use petstore_storage::{OpenSettings, SchemaError, StoreTasks, Upgrade, UpgradeMode};
-use tokio::time::Instant;
 
 use crate::{
     config::EtcdConfig,
@@ -16,9 +15,6 @@ use crate::{
     store::EtcdStore,
     writer,
 };
-
-/// The time limit of one read of the version.
-const VERSION_TIMEOUT: Duration = Duration::from_secs(1);
 
 impl EtcdStore {
     /// Opens the store.
@@ -74,14 +70,7 @@ async fn open(config: &EtcdConfig, settings: OpenSettings) -> Result<EtcdStore, 
         Arc::clone(&core.version),
         (core.max_ops().rows(), Some(config.call_timeout)),
         |jobs| writer::run(writing, jobs),
-        move || {
-            let core = Arc::clone(&reading);
-            // A node without a majority answers no read, so an instance on its side soon has no version.
-            async move {
-                let read = core.read(&[], Instant::now() + VERSION_TIMEOUT).await.ok()?;
-                Some(read.stored_version())
-            }
-        },
+        move || Arc::clone(&reading).stored_version(),
     );
     let was_created = created == Some(head.identity);
     Ok(EtcdStore { core, tasks, reads_while_sealed: settings.reads_while_sealed, was_created })
