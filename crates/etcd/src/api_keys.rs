@@ -6,7 +6,7 @@ use petstore_domain::{
     StoredKeys, Timestamp, WriterRole,
 };
 
-use crate::{core::Core, head::HeadRead, kv::Range, rows, store::EtcdStore};
+use crate::{core::Core, kv::Range, rows, store::EtcdStore};
 
 #[async_trait]
 impl KeyStore for EtcdStore {
@@ -27,18 +27,17 @@ impl KeyStore for EtcdStore {
         let core = &self.core;
         let read = core.read(&[], core.client.deadline()).await?;
         let mark = KeyMark { revision: read.head.key_revision(), position: read.revision };
-        let since = match known {
-            Some(known) if known.revision == mark.revision => {
-                return Ok(KeyChanges::none_since(mark));
-            }
+        if known.is_some_and(|known| known.revision == mark.revision) {
+            return Ok(KeyChanges::none_since(mark));
+        }
+        let mut since = 0;
+        if let Some(known) = known {
             // After a restore, or from another store, the position may lie in the future.
-            Some(known) if known.position <= read.revision => {
-                let then = core.head_at(&core.keys.head(), known.position).await.ok().flatten();
-                let is_known = |then: &HeadRead| then.head.key_revision() == known.revision;
-                then.filter(is_known).map_or(0, |_| known.position)
+            let then = core.head_at(&core.keys.head(), known.position).await.ok().flatten();
+            if then.is_some_and(|then| then.head.key_revision() == known.revision) {
+                since = known.position;
             }
-            Some(_) | None => 0,
-        };
+        }
         let rows = core.api_keys(since + 1, read.revision).await?;
         let rows = rows.into_iter().map(|row| (row, 1)).collect();
         let sum = core.count(&core.keys.folder("keys"), read.revision).await?;
@@ -63,8 +62,7 @@ impl KeyStore for EtcdStore {
             return Err(StoreError::refused("another API key has this digest"));
         }
         let places: Vec<_> = changed.iter().map(|key| core.keys.api_key(key.id)).collect();
-        let saved = core.commit(&places, false, |draft| {
-            draft.permit(WriterRole::Service)?;
+        let saved = core.commit(Some(WriterRole::Service), &places, false, |draft| {
             // A revision never recurs, so the digests did not change after they were compared.
             if draft.head.key_revision() != expected || revision != expected {
                 return Ok(SaveOutcome::Conflict);
@@ -86,8 +84,7 @@ impl KeyStore for EtcdStore {
     async fn note_uses(&self, uses: Vec<(KeyId, Timestamp)>) -> Result<(), StoreError> {
         let core = &self.core;
         let places: Vec<_> = uses.iter().map(|(id, _)| core.keys.api_key(*id)).collect();
-        let noted = core.commit(&places, false, |draft| {
-            draft.permit(WriterRole::Service)?;
+        let noted = core.commit(Some(WriterRole::Service), &places, false, |draft| {
             for (id, at) in &uses {
                 let is_earlier = |key: &ApiKey| key.last_used_at < Some(*at);
                 if let Some(key) = draft.api_key(*id).filter(is_earlier) {

@@ -40,8 +40,7 @@ impl Archive for EtcdStore {
             let pets = rows.pets.iter().filter(|pet| pet.id.0 <= highest);
             let pets = pets.map(|pet| core.keys.pet(None, pet.id));
             let places: Vec<_> = pets.chain(others.clone()).collect();
-            let written = core.commit(&places, !has_keys, |draft| {
-                draft.permit(writer)?;
+            let written = core.commit(Some(writer), &places, !has_keys, |draft| {
                 let last = draft.head.last_pet;
                 let is_unread = rows.pets.iter().any(|pet| highest < pet.id.0 && pet.id.0 <= last);
                 if is_unread || (has_keys && draft.head.key_revision() != revision) {
@@ -68,8 +67,7 @@ impl Archive for EtcdStore {
         let place: Vec<_> =
             request.iter().map(|request| self.core.keys.record(&request.id)).collect();
         self.core
-            .commit(&place, true, |draft| {
-                draft.permit(WriterRole::Service)?;
+            .commit(Some(WriterRole::Service), &place, true, |draft| {
                 let stored =
                     request.map(|request| draft.record(&request.id)).transpose()?.flatten();
                 if let Some(request) = &request

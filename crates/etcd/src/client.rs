@@ -32,7 +32,7 @@ use tokio::{
 use crate::{
     config::EtcdConfig,
     error::{self, Cause, Reason},
-    tls,
+    rows, tls,
 };
 
 /// The largest number of requests in flight.
@@ -54,12 +54,10 @@ pub(crate) struct Client {
     nodes: Vec<String>,
     /// The index of the node that is asked first.
     current: AtomicUsize,
-    credential: Option<(String, String)>,
     /// The user's token; `None` before the first call and after a node has refused it.
     token: Mutex<Option<HeaderValue>>,
     requests: Semaphore,
-    request_timeout: Duration,
-    pub(crate) call_timeout: Duration,
+    config: EtcdConfig,
 }
 
 /// An answer.
@@ -89,17 +87,20 @@ impl Client {
             http,
             nodes: config.hosts.iter().map(|host| format!("{scheme}://{host}")).collect(),
             current: AtomicUsize::new(0),
-            credential: config.credential.clone(),
             token: Mutex::default(),
             requests: Semaphore::new(MAX_REQUESTS),
-            request_timeout: config.request_timeout,
-            call_timeout: config.call_timeout,
+            config: config.clone(),
         })
     }
 
     /// Returns the deadline of a call that begins now.
     pub(crate) fn deadline(&self) -> Instant {
-        Instant::now() + self.call_timeout
+        Instant::now() + self.config.call_timeout
+    }
+
+    /// Returns the error of a call that has reached its deadline.
+    pub(crate) fn late(&self) -> StoreError {
+        StoreError::unavailable(format!("no answer within {:?}", self.config.call_timeout))
     }
 
     /// Sends a request again until a node answers it or the deadline passes.
@@ -109,11 +110,12 @@ impl Client {
         request: &(impl Serialize + Sync),
         deadline: Instant,
     ) -> Result<Reply<T>, StoreError> {
-        let body = serde_json::to_vec(request).map_err(|error| unreadable(&error))?;
         // Boxed so that the futures of the callers are small.
-        let sent = Box::pin(self.send(path, body.into(), deadline));
+        let sent = Box::pin(self.send(path, rows::json(request).into(), deadline));
         let Reply { answer, is_repeated } = sent.await?;
-        let answer = serde_json::from_slice(&answer).map_err(|error| unreadable(&error))?;
+        let unreadable =
+            |error| StoreError::unavailable(format!("etcd's answer cannot be read: {error}"));
+        let answer = serde_json::from_slice(&answer).map_err(unreadable)?;
         Ok(Reply { answer, is_repeated })
     }
 
@@ -131,9 +133,9 @@ impl Client {
         deadline: Instant,
     ) -> Result<Reply<Bytes>, StoreError> {
         let size = u32::try_from(body.len()).unwrap_or(u32::MAX);
-        let request_timeout = self.request_timeout + BYTE_TIME * size;
+        let request_timeout = self.config.request_timeout + BYTE_TIME * size;
         let permit = time::timeout_at(deadline, self.requests.acquire()).await;
-        let limit = self.call_timeout;
+        let limit = self.config.call_timeout;
         let busy = |_| StoreError::unavailable(format!("no connection was free within {limit:?}"));
         let _permit = permit.map_err(busy)?;
         let (mut is_repeated, mut errors) = (false, BTreeMap::new());
@@ -192,7 +194,7 @@ impl Client {
 
     /// Returns the user's token; `None` if the URL names no user. Fetches a token if none is known.
     async fn authenticate(&self, node: &str) -> Result<Option<HeaderValue>, TryError> {
-        let Some((name, password)) = &self.credential else { return Ok(None) };
+        let Some((name, password)) = &self.config.credential else { return Ok(None) };
         let mut known = self.token.lock().await;
         if known.is_some() {
             return Ok(known.clone());
@@ -219,9 +221,7 @@ impl Client {
             .header(CONTENT_TYPE, "application/json")
             .body(Full::new(body));
         let mut request = request.map_err(|error| TryError::NoAnswer(error.to_string(), false))?;
-        if let Some(token) = token {
-            request.headers_mut().insert(AUTHORIZATION, token);
-        }
+        request.headers_mut().extend(token.map(|token| (AUTHORIZATION, token)));
         let answer = self.http.request(request).await;
         let answer =
             answer.map_err(|error| TryError::NoAnswer(error_chain(&error), !error.is_connect()))?;
@@ -249,8 +249,4 @@ fn try_error(status: u16, body: &[u8]) -> TryError {
         0 => TryError::NoAnswer(format!("HTTP status {status}"), true),
         _ => TryError::NoAnswer(message, true),
     }
-}
-
-fn unreadable(error: &serde_json::Error) -> StoreError {
-    StoreError::unavailable(format!("etcd's answer cannot be read: {error}"))
 }

@@ -15,8 +15,8 @@ use std::{
     time::{Duration, Instant as Moment},
 };
 
-use petstore_domain::{Corruption, StoreError};
-use petstore_storage::VersionCache;
+use petstore_domain::{Corruption, StoreError, WriterRole};
+use petstore_storage::{StoredVersion, VersionCache};
 use tokio::{
     sync::Mutex,
     time::{self, Instant},
@@ -24,8 +24,9 @@ use tokio::{
 
 use crate::{
     client::{Client, Reply},
+    config::EtcdConfig,
     draft::{Changes, Draft},
-    error::{self, Cause},
+    error::{self, Cause, Reason},
     head::{self, Head, HeadRead},
     kv::{Compare, KeyValue, Op, Range, RangeAnswer, Txn, TxnAnswer},
     limits::MaxOps,
@@ -39,6 +40,8 @@ const PAGE: usize = 1000;
 pub(crate) const NEAR: usize = 8;
 pub(crate) const FAR: usize = 512;
 
+/// The time limit of one read of the version.
+const VERSION_TIMEOUT: Duration = Duration::from_secs(1);
 /// The shortest pause of a winner after another writer has lost a comparison. The pause is twice the time that the
 /// slower of the two needs for a try.
 const MIN_PAUSE: Duration = Duration::from_millis(5);
@@ -52,15 +55,13 @@ pub(crate) struct Core {
     pub(crate) client: Client,
     pub(crate) keys: Keys,
     pub(crate) version: Arc<VersionCache>,
-    /// `true` if animals are read while the store is sealed.
-    pub(crate) reads_while_sealed: bool,
     /// The head after the last write of this process. The lock is held during a write, so that writes of one process do
     /// not compete.
     last: Mutex<Last>,
     /// See [`max_ops`](Self::max_ops).
     max_ops: AtomicUsize,
     /// The name of this process under [`Keys::contender`].
-    instance: String,
+    instance: u64,
 }
 
 #[derive(Default)]
@@ -71,16 +72,15 @@ struct Last {
 }
 
 impl Core {
-    pub(crate) fn new(client: Client, prefix: &str, reads_while_sealed: bool) -> Self {
-        Self {
-            client,
-            keys: Keys { prefix: prefix.to_owned() },
+    pub(crate) fn new(config: &EtcdConfig) -> Result<Self, Reason> {
+        Ok(Self {
+            client: Client::new(config)?,
+            keys: Keys { prefix: config.prefix.clone() },
             version: Arc::default(),
-            reads_while_sealed,
             last: Mutex::default(),
             max_ops: AtomicUsize::new(MaxOps::DEFAULT.0),
-            instance: format!("{:016x}", getrandom::u64().unwrap_or_default()),
-        }
+            instance: getrandom::u64().unwrap_or_default(),
+        })
     }
 
     /// Reads the head and `ranges` at one revision. The revision has every write that was acknowledged before.
@@ -89,28 +89,24 @@ impl Core {
         ranges: &[Range],
         deadline: Instant,
     ) -> Result<HeadRead, StoreError> {
-        Ok(self.try_read(ranges, deadline).await?.ok_or_else(no_head)?)
-    }
-
-    /// Reads like [`read`](Self::read), but returns `None` if there is no head.
-    pub(crate) async fn try_read(
-        &self,
-        ranges: &[Range],
-        deadline: Instant,
-    ) -> Result<Option<HeadRead>, StoreError> {
         let mut chunks = ranges.chunks(self.max_ops().0 - 1);
         let first = [&[Range::one(&self.keys.head())], chunks.next().unwrap_or_default()].concat();
         let began = Moment::now();
-        let Some(mut read) = read_of(self.send(&reads(first), deadline).await?.answer)? else {
-            return Ok(None);
-        };
+        let answer = self.send(&reads(first), deadline).await?.answer;
+        let mut read = HeadRead::new(answer)?.ok_or_else(no_head)?;
         self.version.observe(read.stored_version(), began);
         for chunk in chunks {
             let at_revision = |range: &Range| Range { revision: read.revision, ..range.clone() };
             let txn = reads(chunk.iter().map(at_revision).collect());
             read.found.extend(self.send(&txn, deadline).await?.answer.found().flatten());
         }
-        Ok(Some(read))
+        Ok(read)
+    }
+
+    /// Reads the version. A node without a majority answers no read, so an instance on its side soon has no version.
+    pub(crate) async fn stored_version(self: Arc<Self>) -> Option<StoredVersion> {
+        let read = self.read(&[], Instant::now() + VERSION_TIMEOUT).await.ok()?;
+        Some(read.stored_version())
     }
 
     /// Reads the head under `key` alone, at `revision`; 0 is the newest revision.
@@ -120,7 +116,7 @@ impl Core {
         revision: i64,
     ) -> Result<Option<HeadRead>, StoreError> {
         let range = Range { revision, ..Range::one(key) };
-        read_of(self.transact(&reads(vec![range])).await?)
+        Ok(HeadRead::new(self.transact(&reads(vec![range])).await?)?)
     }
 
     /// Sends a transaction of any kind.
@@ -130,12 +126,12 @@ impl Core {
 
     /// Sends a transaction. If etcd accepts fewer operations, halves [`max_ops`](Self::max_ops).
     async fn send(&self, txn: &Txn, deadline: Instant) -> Result<Reply<TxnAnswer>, StoreError> {
-        let max = self.max_ops();
+        let MaxOps(max) = self.max_ops();
         let reply = self.client.call("/v3/kv/txn", txn, deadline).await;
         if reply.as_ref().is_err_and(error::is_too_many_ops) {
-            let (known, halved) = (max.0, max.halved().0);
+            let halved = (max / 2).max(MaxOps::MIN.0);
             // The exchange fails if another call has halved the number meanwhile.
-            let _ = self.max_ops.compare_exchange(known, halved, Relaxed, Relaxed);
+            let _ = self.max_ops.compare_exchange(max, halved, Relaxed, Relaxed);
         }
         reply
     }
@@ -195,12 +191,13 @@ impl Core {
         Ok(self.range(&range).await?.count.unsigned_abs())
     }
 
-    async fn range(&self, range: &Range) -> Result<RangeAnswer, StoreError> {
+    pub(crate) async fn range(&self, range: &Range) -> Result<RangeAnswer, StoreError> {
         Ok(self.client.call("/v3/kv/range", range, self.client.deadline()).await?.answer)
     }
 
     /// Writes the draft that `plan` makes from the head and the entries under `keys`, and returns the result of `plan`.
     /// If another process writes in between, calls `plan` again. Writes nothing if `plan` changes nothing or fails.
+    /// Fails without a call of `plan` if the state of the store does not permit `writer`.
     ///
     /// A writer that loses the comparison puts its name and the time that it needs under [`Keys::contender`]. The next
     /// winner pauses so that the loser can commit. Otherwise small writes of one process would starve the large writes
@@ -210,13 +207,14 @@ impl Core {
     /// transaction compares that `keys` have no entries.
     pub(crate) async fn commit<T, E: From<StoreError>>(
         &self,
+        writer: Option<WriterRole>,
         keys: &[String],
         assume_absent: bool,
         mut plan: impl FnMut(&mut Draft<'_>) -> Result<T, E>,
     ) -> Result<T, E> {
         let deadline = self.client.deadline();
-        let late = |_| error::late(self.client.call_timeout);
-        let mut last = time::timeout_at(deadline, self.last.lock()).await.map_err(late)?;
+        let last = time::timeout_at(deadline, self.last.lock()).await;
+        let mut last = last.map_err(|_| self.client.late())?;
         if let Some(until) = last.pause.take() {
             time::sleep_until(until.min(deadline)).await;
         }
@@ -232,7 +230,9 @@ impl Core {
             };
             let group = u64::from_be_bytes(head::random()?);
             let mut draft = Draft::new(&self.keys, &read);
-            let planned = plan(&mut draft);
+            let permit = |writer| read.head.state()?.permit_write(writer);
+            let permitted = writer.map_or(Ok(()), permit);
+            let planned = permitted.map_err(E::from).and_then(|()| plan(&mut draft));
             let drafted = if planned.is_ok() { draft.finish(group) } else { None };
             let Some((head, changes)) = drafted else {
                 if is_fresh {
@@ -280,7 +280,7 @@ impl Core {
             last.read = Some(new);
             return Ok(true);
         }
-        let now = read_of(answer)?.ok_or_else(no_head)?;
+        let now = HeadRead::new(answer)?.ok_or_else(no_head)?;
         self.version.observe(now.stored_version(), began);
         // The answer to the first try was lost.
         if now.head.remembers(&head) {
@@ -292,7 +292,7 @@ impl Core {
             return Err(StoreError::unavailable(why));
         }
         if Instant::now() >= deadline {
-            return Err(error::late(self.client.call_timeout));
+            return Err(self.client.late());
         }
         Ok(false)
     }
@@ -301,31 +301,23 @@ impl Core {
     /// entries.
     /// `losing` is the duration of the last try if that try lost a comparison.
     fn txn(&self, read: &HeadRead, changes: Changes, absent: &[String], losing: Duration) -> Txn {
-        let change = |(key, value): (String, Option<_>)| match value {
-            Some(value) => Op::put(&key, value),
-            None => Op::delete(&key, false),
+        let change = |(key, value): (String, Option<_>)| {
+            value.map_or_else(|| Op::delete(&key, false), |value| Op::put(&key, value))
         };
         let changes: Vec<Op> = changes.into_iter().map(change).collect();
-        let mut compare = vec![read.is_unchanged(&self.keys.head())];
+        let mut compare = vec![read.is_unchanged()];
         compare.extend(absent.iter().map(|key| is_absent(key)));
         let needed = losing.max(ENTRY_TIME * u32::try_from(changes.len()).unwrap_or_default());
         let mut success = self.max_ops().nested(&changes);
         success.push(Op::delete(&self.keys.contender(), true));
-        let failure = vec![Op::Range(Range::one(&self.keys.head())), self.contend(needed)];
+        let contend = Op::put(&self.keys.contender(), rows::json(&(self.instance, needed)));
+        let failure = vec![Op::Range(Range::one(&self.keys.head())), contend];
         Txn { compare, success, failure }
-    }
-
-    /// Returns the operation that makes the next winner pause for a write that takes `needed`.
-    fn contend(&self, needed: Duration) -> Op {
-        let value = format!("{} {}", self.instance, needed.as_millis());
-        Op::put(&self.keys.contender(), value.into_bytes())
     }
 
     /// Returns the time that another process needs, by its value under [`Keys::contender`].
     fn needed_by_other(&self, value: &[u8]) -> Option<Duration> {
-        let value = String::from_utf8_lossy(value);
-        let (instance, millis) = value.split_once(' ').unwrap_or((&value, ""));
-        let needed = Duration::from_millis(millis.parse().unwrap_or_default());
+        let (instance, needed) = serde_json::from_slice::<(u64, Duration)>(value).ok()?;
         (instance != self.instance).then_some(needed)
     }
 }
@@ -337,10 +329,6 @@ pub(crate) fn reads(ranges: Vec<Range>) -> Txn {
 
 pub(crate) fn no_head() -> Corruption {
     Corruption::new("the head of the store", "the head is present")
-}
-
-fn read_of(answer: TxnAnswer) -> Result<Option<HeadRead>, StoreError> {
-    Ok(HeadRead::new(answer.header.revision, answer.found())?)
 }
 
 /// Returns the condition that `key` has no entry.

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, fmt::Display};
 
-use petstore_domain::{ApiKey, IdempotencyRecord, KeyId, Pet, PetId, StoreError, WriterRole};
+use petstore_domain::{ApiKey, IdempotencyRecord, KeyId, Pet, PetId, StoreError};
 
 use crate::{
     head::{Head, HeadRead},
@@ -15,10 +15,10 @@ pub(crate) type Changes = BTreeMap<String, Option<Vec<u8>>>;
 
 /// The new head and the changed entries of a transaction, planned from the entries of `read`.
 pub(crate) struct Draft<'a> {
-    pub(crate) keys: &'a Keys,
+    keys: &'a Keys,
     read: &'a HeadRead,
     pub(crate) head: Head,
-    pub(crate) changes: Changes,
+    changes: Changes,
     /// The records of the expiry entry of the transaction.
     pub(crate) expiry: Expiry,
 }
@@ -27,11 +27,6 @@ impl<'a> Draft<'a> {
     pub(crate) fn new(keys: &'a Keys, read: &'a HeadRead) -> Self {
         let (head, changes, expiry) = (read.head.clone(), Changes::new(), Expiry::new());
         Self { keys, read, head, changes, expiry }
-    }
-
-    /// Returns an error if the state of the store does not permit `writer`.
-    pub(crate) fn permit(&self, writer: WriterRole) -> Result<(), StoreError> {
-        self.read.head.state()?.permit_write(writer)
     }
 
     /// Returns the entry under `key` as the transaction leaves it. The entry must have been read.

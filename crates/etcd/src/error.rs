@@ -1,7 +1,5 @@
 //! Errors of calls and of opening.
 
-use std::time::Duration;
-
 use petstore_domain::StoreError;
 use petstore_storage::{SchemaError, opening_error, tls::TlsFailure};
 
@@ -20,16 +18,10 @@ pub(crate) enum Cause {
     TooManyOps,
 }
 
-impl Cause {
-    fn of(error: &StoreError) -> Option<&Self> {
-        let StoreError::Unavailable(cause) = error else { return None };
-        cause.downcast_ref()
-    }
-}
-
 /// Returns whether a transaction had more operations than etcd takes.
 pub(crate) fn is_too_many_ops(error: &StoreError) -> bool {
-    matches!(Cause::of(error), Some(Cause::TooManyOps))
+    let StoreError::Unavailable(cause) = error else { return false };
+    matches!(cause.downcast_ref(), Some(Cause::TooManyOps))
 }
 
 /// Parts of etcd's messages about the user of a call, each with its remedy.
@@ -43,11 +35,6 @@ const REMEDIES: [(&str, &str); 4] = [
          'etcdctl role grant-permission ROLE --prefix=true readwrite PREFIX/'",
     ),
 ];
-
-/// Returns the error of a call without an answer within `limit`.
-pub(crate) fn late(limit: Duration) -> StoreError {
-    StoreError::unavailable(format!("no answer within {limit:?}"))
-}
 
 /// Returns the error of a call that etcd would refuse again.
 pub(crate) fn refused(message: String) -> StoreError {
@@ -79,7 +66,7 @@ impl From<OpenError> for StoreError {
     fn from(error: OpenError) -> Self {
         let may_pass = matches!(
             &error.reason,
-            Reason::Store(cause @ StoreError::Unavailable(_)) if Cause::of(cause).is_none()
+            Reason::Store(StoreError::Unavailable(cause)) if !cause.is::<Cause>()
         );
         opening_error(error, may_pass)
     }

@@ -21,6 +21,6 @@ impl Handover for EtcdStore {
             }
             Ok(is_expected)
         };
-        self.core.commit(&[], false, change).await
+        self.core.commit(None, &[], false, change).await
     }
 }

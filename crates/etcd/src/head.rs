@@ -7,7 +7,7 @@ use petstore_domain::{
 use petstore_storage::{Step, StoredVersion};
 use serde::{Deserialize, Serialize};
 
-use crate::kv::{Compare, KeyValue};
+use crate::kv::{Compare, KeyValue, TxnAnswer};
 
 /// The schema version that this release creates and upgrades to.
 pub(crate) const VERSION: i64 = STEPS[STEPS.len() - 1].version;
@@ -147,10 +147,9 @@ pub(crate) struct HeadRead {
 
 impl HeadRead {
     /// Reads the results of a transaction's ranges, the first of which is the head. Returns `None` if there is no head.
-    pub(crate) fn new(
-        revision: i64,
-        mut found: impl Iterator<Item = Vec<KeyValue>>,
-    ) -> Result<Option<Self>, Corruption> {
+    pub(crate) fn new(answer: TxnAnswer) -> Result<Option<Self>, Corruption> {
+        let revision = answer.header.revision;
+        let mut found = answer.found();
         let Some(entry) = found.next().and_then(|mut entries| entries.pop()) else {
             return Ok(None);
         };
@@ -165,9 +164,10 @@ impl HeadRead {
         usize::try_from(writes).is_ok_and(|writes| writes <= RECENT)
     }
 
-    /// Returns the condition that the head under `key` is unchanged.
-    pub(crate) fn is_unchanged(&self, key: &str) -> Compare {
-        Compare::Value { key: key.into(), value: self.entry.value.clone() }
+    /// Returns the condition that the head is unchanged.
+    pub(crate) fn is_unchanged(&self) -> Compare {
+        let KeyValue { key, value, .. } = self.entry.clone();
+        Compare::Value { key, value }
     }
 
     pub(crate) fn stored_version(&self) -> StoredVersion {

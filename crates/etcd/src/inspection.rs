@@ -44,17 +44,18 @@ impl EtcdStore {
         let quota = quota.map(|bytes| bytes / MIB);
         let quota_text = quota.map_or("unknown".to_owned(), |quota| format!("{quota:.0} MiB"));
         let space = format!("{used:.1} MiB in use, database {size:.1} MiB, quota {quota_text}");
+        let remedy = if quota.is_some_and(|quota| used > 0.8 * quota) {
+            Some("let etcd compact its history, or raise --quota-backend-bytes")
+        } else {
+            (size > 2.0 * used + 100.0)
+                .then_some("run 'etcdctl defrag' on one node after the other")
+        };
         Ok(vec![
             schema,
             Finding::ok("server", format!("etcd {}", text("version"))),
-            if quota.is_some_and(|quota| used > 0.8 * quota) {
-                let remedy = "let etcd compact its history, or raise --quota-backend-bytes";
-                Finding::warning("space", format!("{space}: {remedy}"))
-            } else if size > 2.0 * used + 100.0 {
-                let remedy = "run 'etcdctl defrag' on one node after the other";
-                Finding::warning("space", format!("{space}: {remedy}"))
-            } else {
-                Finding::ok("space", space)
+            match remedy {
+                Some(remedy) => Finding::warning("space", format!("{space}: {remedy}")),
+                None => Finding::ok("space", space),
             },
             if alarms.is_empty() {
                 Finding::ok("alarms", "none")

@@ -3,10 +3,10 @@
 //! ```no_run
 //! # async fn run() -> Result<(), Box<dyn std::error::Error>> {
 //! use petstore_domain::{PetQuery, PetRepository as _};
-//! use petstore_etcd::{EtcdConfig, EtcdSettings, EtcdStore};
+//! use petstore_etcd::{EtcdConfig, OpenSettings, EtcdStore};
 //!
 //! let config = EtcdConfig::parse("etcd://node-1,node-2,node-3/petstore")?;
-//! let settings = EtcdSettings { create: true, ..EtcdSettings::default() };
+//! let settings = OpenSettings { create: true, ..OpenSettings::default() };
 //! let store = EtcdStore::open(&config, settings).await?;
 //! let page = store.list(PetQuery::default()).await?.value;
 //! println!("{} animals on the first page", page.pets.len());
@@ -69,5 +69,5 @@ mod writer;
 
 pub use config::EtcdConfig;
 pub use error::OpenError;
-pub use petstore_storage::url::InvalidUrl;
-pub use store::{EtcdSettings, EtcdStore};
+pub use petstore_storage::{OpenSettings, url::InvalidUrl};
+pub use store::EtcdStore;

@@ -40,11 +40,6 @@ impl MaxOps {
     /// The smallest limit that keeps the promises of the ports.
     pub(crate) const MIN: Self = Self(16);
 
-    /// Returns half of the limit, but at least [`MIN`](Self::MIN).
-    pub(crate) fn halved(self) -> Self {
-        Self((self.0 / 2).max(Self::MIN.0))
-    }
-
     /// Returns the number of nested levels that a large write requires. Two levels suffice for [`MAX_ROWS`] unless etcd
     /// accepts only few operations.
     const fn levels(self) -> usize {

@@ -1,17 +1,19 @@
 //! Opens, identifies and upgrades a store.
 
+use std::sync::Arc;
+
 use petstore_domain::StoreError;
-use petstore_storage::{SchemaError, Upgrade, UpgradeMode};
+use petstore_storage::{OpenSettings, SchemaError, StoreTasks, Upgrade, UpgradeMode};
 
 use crate::{
-    client::Client,
     config::EtcdConfig,
     core::{Core, is_absent},
     error::{OpenError, Reason},
     head::{Head, VERSION},
-    kv::{Op, Txn},
-    rows, schema,
-    store::{EtcdSettings, EtcdStore},
+    kv::Txn,
+    schema,
+    store::EtcdStore,
+    writer,
 };
 
 impl EtcdStore {
@@ -19,7 +21,7 @@ impl EtcdStore {
     ///
     /// # Errors
     /// [`OpenError`], also if there is no store and `settings.create` is `false`.
-    pub async fn open(config: &EtcdConfig, settings: EtcdSettings) -> Result<Self, OpenError> {
+    pub async fn open(config: &EtcdConfig, settings: OpenSettings) -> Result<Self, OpenError> {
         open(config, settings).await.map_err(|reason| OpenError { config: config.clone(), reason })
     }
 
@@ -31,7 +33,7 @@ impl EtcdStore {
         config: &EtcdConfig,
         mode: UpgradeMode,
     ) -> Result<Option<Upgrade>, OpenError> {
-        let upgraded = async { schema::upgrade(&connect(config, false).await?, mode).await };
+        let upgraded = async { schema::upgrade(&connect(config).await?, mode).await };
         upgraded.await.map_err(|reason| OpenError { config: config.clone(), reason })
     }
 }
@@ -40,41 +42,43 @@ impl EtcdConfig {
     /// Returns a unique name of the store, which does not depend on the hosts in the URL. Returns `None` if there is no
     /// store, or if no node answers.
     pub async fn identity(&self) -> Option<String> {
-        let core = connect(self, false).await.ok()?;
+        let core = connect(self).await.ok()?;
         let identity = schema::find(&core).await.ok()??.head.identity;
         let cluster = core.transact(&Txn::default()).await.ok()?.header.cluster_id;
         Some(format!("{cluster}:{}{identity:032x}", core.keys.prefix))
     }
 }
 
-async fn connect(config: &EtcdConfig, reads_while_sealed: bool) -> Result<Core, Reason> {
-    let core = Core::new(Client::new(config)?, &config.prefix, reads_while_sealed);
+async fn connect(config: &EtcdConfig) -> Result<Core, Reason> {
+    let core = Core::new(config)?;
     core.learn_max_ops().await?;
     Ok(core)
 }
 
-async fn open(config: &EtcdConfig, settings: EtcdSettings) -> Result<EtcdStore, Reason> {
-    let core = connect(config, settings.reads_while_sealed).await?;
+async fn open(config: &EtcdConfig, settings: OpenSettings) -> Result<EtcdStore, Reason> {
+    let core = Arc::new(connect(config).await?);
     let is_missing = settings.create && schema::find(&core).await?.is_none();
-    let was_created = is_missing && create(&core).await?;
+    let created = if is_missing { Some(create(&core).await?) } else { None };
     // A process of another release may have created the store at the same time.
-    let actual = schema::find(&core).await?.ok_or(Reason::Missing)?.head.schema;
-    if actual < VERSION {
-        return Err(SchemaError::Older { actual, known: VERSION }.into());
+    let head = schema::find(&core).await?.ok_or(Reason::Missing)?.head;
+    if head.schema < VERSION {
+        return Err(SchemaError::Older { actual: head.schema, known: VERSION }.into());
     }
-    Ok(EtcdStore::new(core, was_created, &settings.on_task_panic))
+    let (writing, reading) = (Arc::clone(&core), Arc::clone(&core));
+    let tasks = StoreTasks::spawn(
+        &settings.on_task_panic,
+        Arc::clone(&core.version),
+        (core.max_ops().rows(), Some(config.call_timeout)),
+        |jobs| writer::run(writing, jobs),
+        move || Arc::clone(&reading).stored_version(),
+    );
+    let was_created = created == Some(head.identity);
+    Ok(EtcdStore { core, tasks, reads_while_sealed: settings.reads_while_sealed, was_created })
 }
 
-/// Creates the store. Returns `false` if another process created it.
-async fn create(core: &Core) -> Result<bool, StoreError> {
-    let (head, raw) = (core.keys.head(), rows::json(&Head::new()?));
-    let txn = Txn {
-        compare: vec![is_absent(&head), is_absent(&core.keys.old_head())],
-        success: vec![Op::put(&head, raw.clone()), schema::fence(core)],
-        ..Txn::default()
-    };
-    // The answer to a first try may have been lost.
-    let is_there = || core.try_read(&[], core.client.deadline());
-    let is_done = core.transact(&txn).await?.succeeded;
-    Ok(is_done || is_there().await?.is_some_and(|read| read.entry.value.0 == raw))
+/// Creates the store, unless another process creates it. Returns the identity that the new store has in the first case.
+async fn create(core: &Core) -> Result<u128, StoreError> {
+    let head = Head::new()?;
+    schema::place(core, &head, is_absent(&core.keys.old_head())).await?;
+    Ok(head.identity)
 }

@@ -28,17 +28,17 @@ impl PetRepository for EtcdStore {
     }
 
     async fn find(&self, id: PetId) -> Result<Versioned<Option<Pet>>, StoreError> {
-        let Core { keys, client, reads_while_sealed, .. } = &*self.core;
+        let Core { keys, client, .. } = &*self.core;
         let range = Range::one(&keys.pet(None, id));
         let HeadRead { head, found, .. } = self.core.read(&[range], client.deadline()).await?;
-        let version = head.permit_read(*reads_while_sealed)?;
+        let version = head.permit_read(self.reads_while_sealed)?;
         let value = found.first().map(rows::pet).transpose()?;
         Ok(Versioned { value, version })
     }
 
     async fn list(&self, query: PetQuery) -> Result<Versioned<PetPage>, StoreError> {
         let PetQuery { limit, status, after } = query;
-        let Core { keys, client, reads_while_sealed, .. } = &*self.core;
+        let Core { keys, client, .. } = &*self.core;
         let (limit, folder) = (usize::from(limit.get()), keys.pets(status));
         let after = after.map(|id| keys.pet(status, id));
         let all = Range { limit: limit + 1, ..Range::after(after, &folder) };
@@ -46,7 +46,7 @@ impl PetRepository for EtcdStore {
         let window = Range { end: end.clone(), ..all.clone() };
         let read = self.core.read(&[window], client.deadline()).await?;
         let HeadRead { head, mut found, revision, .. } = read;
-        let version = head.permit_read(*reads_while_sealed)?;
+        let version = head.permit_read(self.reads_while_sealed)?;
         if found.len() <= limit && last < head.last_pet {
             let rest = Range { key: end, limit: all.limit - found.len(), revision, ..all };
             found.extend(self.core.scan(&folder, rest, FAR).await?);
@@ -70,8 +70,8 @@ impl PetRepository for EtcdStore {
     async fn purge_expired(&self, cutoff: Timestamp, limit: u32) -> Result<Purged, StoreError> {
         let core = &self.core;
         let end = Bytes::from(&*core.keys.expiry(cutoff.0.saturating_add(1)));
-        let expired = Range::one(&core.keys.folder("expiry"));
-        let expired = Range { end, limit: EXPIRIES, ..expired };
+        let folder = core.keys.folder("expiry");
+        let expired = Range { end, limit: EXPIRIES, ..Range::one(&folder) };
         let found = core.read(&[expired], core.client.deadline()).await?.found;
         // Each expiry entry is deleted with both entries of its records. Records that are left get one new expiry
         // entry.
@@ -87,8 +87,7 @@ impl PetRepository for EtcdStore {
             places.extend(records.iter().map(|(id, _)| core.keys.record(id)));
         }
         let is_all = count == found.len() && count < EXPIRIES;
-        core.commit(&places, false, |draft| {
-            draft.permit(WriterRole::Service)?;
+        core.commit(Some(WriterRole::Service), &places, false, |draft| {
             let mut purged = Purged { deleted: 0, more: !is_all };
             for entry in &found[..count] {
                 // Another process may have deleted the entry.

@@ -11,10 +11,10 @@ use petstore_storage::{SchemaError, Upgrade, UpgradeMode, require_known};
 use tokio::time;
 
 use crate::{
-    core::{Core, is_absent, no_head, reads},
+    core::{Core, is_absent, no_head},
     error::Reason,
-    head::{HeadRead, STEPS},
-    kv::{Bytes, KeyValue, Op, Range, Txn},
+    head::{Head, HeadRead, STEPS},
+    kv::{Bytes, Compare, KeyValue, Op, Range, Txn},
     rows,
 };
 
@@ -32,30 +32,34 @@ const IN_USE: &str =
 /// The largest number of tries. A try fails if another process writes or upgrades meanwhile.
 const MAX_TRIES: u32 = 100;
 
-/// Returns the operation that fences older releases off.
-pub(crate) fn fence(core: &Core) -> Op {
-    Op::put(&core.keys.old_head(), FENCE.as_bytes().to_vec())
+/// Puts the first head under its key, and the fence under the old key, if the condition `old` of the old key holds.
+/// Returns `false` if the condition does not hold, or if there is a head.
+pub(crate) async fn place(core: &Core, head: &Head, old: Compare) -> Result<bool, StoreError> {
+    let [key, old_key] = [core.keys.head(), core.keys.old_head()];
+    let txn = Txn {
+        compare: vec![is_absent(&key), old],
+        success: vec![Op::put(&key, rows::json(head)), Op::put(&old_key, FENCE.into())],
+        ..Txn::default()
+    };
+    Ok(core.transact(&txn).await?.succeeded)
 }
 
 /// Reads the head of a store that this release can use or upgrade; `None` if there is no store.
 pub(crate) async fn find(core: &Core) -> Result<Option<HeadRead>, Reason> {
     // After the store was deleted, a service that was not stopped may have put its name under `contender`.
     let any = Range { limit: 2, ..Range::after(None, &core.keys.prefix) };
-    let ranges = vec![Range::one(&core.keys.old_head()), Range::one(&core.keys.head()), any];
-    let answer = core.transact(&reads(ranges)).await?;
-    let revision = answer.header.revision;
-    let mut found = answer.found();
-    let mut head = || HeadRead::new(revision, found.next().into_iter()).map_err(StoreError::from);
-    let (old, new) = (head()?, head()?);
+    // Read first, so that a store that is created meanwhile has a head.
+    let found = core.range(&any).await?.kvs;
+    let old = core.head_at(&core.keys.old_head(), 0).await?;
+    let new = core.head_at(&core.keys.head(), 0).await?;
     let Some(read) = old.filter(|old| old.head.schema < 2).or(new) else {
-        let mut keys = found.flatten().map(|entry| entry.key());
-        return keys.find(|key| *key != core.keys.contender()).map_or(Ok(None), |key| {
-            if !core.keys.is_own(&key) {
-                return Err(Reason::Foreign(key));
-            }
-            let (head, prefix) = (core.keys.head(), core.keys.prefix.clone());
-            Err(Reason::Leftover { key, head, prefix })
-        });
+        let mut keys = found.iter().map(KeyValue::key);
+        let Some(key) = keys.find(|key| *key != core.keys.contender()) else { return Ok(None) };
+        if !core.keys.is_own(&key) {
+            return Err(Reason::Foreign(key));
+        }
+        let (head, prefix) = (core.keys.head(), core.keys.prefix.clone());
+        return Err(Reason::Leftover { key, head, prefix });
     };
     require_known(&STEPS, read.head.oldest, || Some(read.head.oldest_release.clone()))?;
     Ok(Some(read))
@@ -74,52 +78,41 @@ pub(crate) async fn upgrade(core: &Core, mode: UpgradeMode) -> Result<Option<Upg
 /// Runs the step to version 2, which several processes may do at once. Returns `false` if another process completed it.
 async fn to_version_2(core: &Core, mode: UpgradeMode) -> Result<bool, Reason> {
     for _ in 0..MAX_TRIES {
-        match core.try_read(&[], core.client.deadline()).await? {
+        match core.head_at(&core.keys.head(), 0).await? {
             Some(read) if read.head.schema >= 2 => return Ok(false),
             Some(read) if index_records(core, &read).await? => return Ok(true),
             Some(_) => {}
-            None => move_head(core, mode).await?,
+            None if move_head(core, mode).await? => {}
+            None => break,
         }
     }
     Err(SchemaError::InUse { version: 2, who: IN_USE }.into())
 }
 
 /// Moves the head to its new key and puts the fence under the old key, unless another process writes or upgrades
-/// meanwhile.
-async fn move_head(core: &Core, mode: UpgradeMode) -> Result<(), Reason> {
+/// meanwhile. Returns `false` if another process writes, and the upgrade must end.
+async fn move_head(core: &Core, mode: UpgradeMode) -> Result<bool, StoreError> {
     // Reports an unreadable record while older releases can still use the store.
     for part in 0..PARTS {
         records(core, part).await?;
     }
-    let old_head = core.keys.old_head();
-    let missing = || StoreError::from(no_head());
-    let before = core.head_at(&old_head, 0).await?.ok_or_else(missing)?;
-    let mut read = before.clone();
+    let read = core.head_at(&core.keys.old_head(), 0).await?;
+    let read = read.ok_or_else(|| StoreError::from(no_head()))?;
     if mode != UpgradeMode::Force {
         time::sleep(QUIET_TIME).await;
-        read = core.head_at(&old_head, 0).await?.ok_or_else(missing)?;
-    }
-    if read.head.schema >= 2 {
-        return Ok(());
-    }
-    if read.entry != before.entry {
-        return Err(SchemaError::InUse { version: 2, who: IN_USE }.into());
     }
     let mut head = read.head.clone();
     (head.oldest, head.oldest_release) = (STEPS[1].oldest, STEPS[1].oldest_release.to_owned());
-    let txn = Txn {
-        compare: vec![read.is_unchanged(&old_head), is_absent(&core.keys.head())],
-        success: vec![Op::put(&core.keys.head(), rows::json(&head)), fence(core)],
-        ..Txn::default()
-    };
-    core.transact(&txn).await?;
-    Ok(())
+    let is_moved = place(core, &head, read.is_unchanged()).await?;
+    // Another upgrade, or a first try whose answer was lost, may have moved the head.
+    let is_there = is_moved || core.head_at(&core.keys.head(), 0).await?.is_some();
+    Ok(is_there || mode == UpgradeMode::Force)
 }
 
 /// Puts every record under its animal too, and then the new version into the head. Returns `false` if another process
 /// changed the head meanwhile.
 async fn index_records(core: &Core, read: &HeadRead) -> Result<bool, StoreError> {
-    let compare = vec![read.is_unchanged(&core.keys.head())];
+    let compare = vec![read.is_unchanged()];
     for part in 0..PARTS {
         for some in records(core, part).await?.chunks(core.max_ops().rows()) {
             let success = core.max_ops().nested(some);

@@ -1,27 +1,10 @@
 //! The store that implements all ports, and its background tasks.
 
-use std::{fmt, sync::Arc, time::Duration};
+use std::{fmt, sync::Arc};
 
 use petstore_storage::StoreTasks;
-use tokio::time::Instant;
-use tokio_util::sync::CancellationToken;
 
-use crate::{core::Core, writer};
-
-/// The time limit of one read of the version.
-const VERSION_TIMEOUT: Duration = Duration::from_secs(1);
-
-/// The settings of a store besides its URL.
-#[derive(Clone, Debug, Default)]
-pub struct EtcdSettings {
-    /// `true` if a missing store is created.
-    pub create: bool,
-    /// `true` if animals can be read, without a version, while the store is sealed.
-    pub reads_while_sealed: bool,
-    /// Canceled when the task that writes additions, or the task that reads the version, panics. The program must then
-    /// be restarted: without these tasks additions fail, or other instances' changes do not show.
-    pub on_task_panic: CancellationToken,
-}
+use crate::core::Core;
 
 /// A catalogue and its API keys in etcd.
 ///
@@ -30,28 +13,11 @@ pub struct EtcdSettings {
 pub struct EtcdStore {
     pub(crate) core: Arc<Core>,
     pub(crate) tasks: StoreTasks,
-    was_created: bool,
+    pub(crate) reads_while_sealed: bool,
+    pub(crate) was_created: bool,
 }
 
 impl EtcdStore {
-    pub(crate) fn new(core: Core, was_created: bool, on_task_panic: &CancellationToken) -> Self {
-        let core = Arc::new(core);
-        let limits = (core.max_ops().rows(), Some(core.client.call_timeout));
-        let (writing, reading) = (Arc::clone(&core), Arc::clone(&core));
-        // A node without a majority answers no read, so an instance on its side soon has no version.
-        let read = move || {
-            let core = Arc::clone(&reading);
-            async move {
-                let read = core.read(&[], Instant::now() + VERSION_TIMEOUT).await.ok()?;
-                Some(read.stored_version())
-            }
-        };
-        let write = |jobs| writer::run(writing, jobs);
-        let version = Arc::clone(&core.version);
-        let tasks = StoreTasks::spawn(on_task_panic, version, limits, write, read);
-        Self { core, tasks, was_created }
-    }
-
     /// Returns whether this call of `open` created the store.
     #[must_use]
     pub fn was_created(&self) -> bool {

@@ -1,6 +1,6 @@
 //! TLS connections to the nodes, by rustls.
 
-use std::{path::Path, sync::Arc};
+use std::sync::Arc;
 
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy::connect::HttpConnector;
@@ -30,21 +30,17 @@ fn client(config: &EtcdConfig) -> Result<ClientConfig, Reason> {
     let builder = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
         .with_safe_default_protocol_versions()
         .map_err(TlsFailure::from)?;
-    let trusted = if config.is_encrypted {
-        roots(config.root_certificates.as_deref())?
-    } else {
-        RootCertStore::empty()
-    };
-    let builder = builder.with_root_certificates(trusted);
+    let roots = || roots(config.root_certificates.as_deref());
+    let trusted = config.is_encrypted.then(roots).transpose()?;
+    let builder = builder.with_root_certificates(trusted.unwrap_or_else(RootCertStore::empty));
     let Some((certificate, key)) = config.certificate.as_deref().zip(config.key.as_deref()) else {
         return Ok(builder.with_no_client_auth());
     };
-    let failed =
-        |parameter, path: &Path, error| Reason::from(TlsFailure::of_file(parameter, path, error));
     let chain = CertificateDer::pem_file_iter(certificate)
         .and_then(Iterator::collect::<Result<Vec<_>, PemError>>)
-        .map_err(|error| failed("sslcert", certificate, error))?;
-    let secret = PrivateKeyDer::from_pem_file(key).map_err(|error| failed("sslkey", key, error))?;
+        .map_err(|error| TlsFailure::of_file("sslcert", certificate, error))?;
+    let secret = PrivateKeyDer::from_pem_file(key)
+        .map_err(|error| TlsFailure::of_file("sslkey", key, error))?;
     let mismatch = |_| Reason::Key(key.display().to_string());
     builder.with_client_auth_cert(chain, secret).map_err(mismatch)
 }

@@ -14,7 +14,7 @@ use petstore_conformance::{
     BoxError, Capability, Failure, Harness, ScratchStore, Store, act_as_child, act_in_child,
 };
 use petstore_domain::PetId;
-use petstore_etcd::{EtcdConfig, EtcdSettings, EtcdStore};
+use petstore_etcd::{EtcdConfig, EtcdStore, OpenSettings};
 use petstore_testing::{Etcd, etcd_or_skip};
 
 /// The way to make a node unreachable.
@@ -78,7 +78,7 @@ impl Drop for OnNode {
 
 async fn open(url: &str, reads_while_sealed: bool) -> Result<Store, BoxError> {
     let config = EtcdConfig::parse(url)?;
-    let settings = EtcdSettings { create: true, reads_while_sealed, ..EtcdSettings::default() };
+    let settings = OpenSettings { create: true, reads_while_sealed, ..OpenSettings::default() };
     let store = Arc::new(EtcdStore::open(&config, settings).await?);
     Ok(Store::with_archive(store.clone()).with_handover(store))
 }

@@ -69,6 +69,6 @@ mod writer;
 
 pub use config::PostgresConfig;
 pub use error::OpenError;
-pub use petstore_storage::url::InvalidUrl;
+pub use petstore_storage::{OpenSettings, url::InvalidUrl};
 pub use pool::Activity;
-pub use store::{PostgresSettings, PostgresStore};
+pub use store::PostgresStore;

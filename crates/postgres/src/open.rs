@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use petstore_storage::{StoreTasks, VersionCache};
+use petstore_storage::{OpenSettings, StoreTasks, VersionCache};
 
 use crate::{
     config::PostgresConfig,
@@ -10,7 +10,7 @@ use crate::{
     error::{OpenError, Reason},
     pool::Pool,
     schema,
-    store::{PostgresSettings, PostgresStore},
+    store::PostgresStore,
     version,
     writer::{self, MAX_GROUP},
 };
@@ -26,25 +26,19 @@ impl PostgresStore {
     /// # Errors
     /// [`OpenError`].
     pub async fn connect(config: &PostgresConfig) -> Result<Self, OpenError> {
-        Self::open(config, PostgresSettings { create: true, ..Default::default() }).await
+        Self::open(config, OpenSettings { create: true, ..Default::default() }).await
     }
 
     /// Opens the store.
     ///
     /// # Errors
     /// [`OpenError`], also if there is no store and `settings.create` is `false`.
-    pub async fn open(
-        config: &PostgresConfig,
-        settings: PostgresSettings,
-    ) -> Result<Self, OpenError> {
+    pub async fn open(config: &PostgresConfig, settings: OpenSettings) -> Result<Self, OpenError> {
         open(config, &settings).await.map_err(|reason| OpenError { config: config.clone(), reason })
     }
 }
 
-async fn open(
-    config: &PostgresConfig,
-    settings: &PostgresSettings,
-) -> Result<PostgresStore, Reason> {
+async fn open(config: &PostgresConfig, settings: &OpenSettings) -> Result<PostgresStore, Reason> {
     let connector = Connector::new(config)?;
     let connection = connector.connect(Purpose::Archive).await?;
     let schema = config.schema.as_deref();

@@ -3,21 +3,8 @@
 use std::{fmt, sync::Arc};
 
 use petstore_storage::StoreTasks;
-use tokio_util::sync::CancellationToken;
 
 use crate::pool::{Activity, Pool};
-
-/// The settings of a store besides its URL.
-#[derive(Clone, Debug, Default)]
-pub struct PostgresSettings {
-    /// `true` if missing tables are created.
-    pub create: bool,
-    /// `true` if animals can be read, without a version, while the store is sealed.
-    pub reads_while_sealed: bool,
-    /// Canceled when the task that writes additions, or the task that reads the version, panics. The program must then
-    /// be restarted: without these tasks additions fail, or other instances' changes do not show.
-    pub on_task_panic: CancellationToken,
-}
 
 /// A catalogue and its API keys in a PostgreSQL database.
 ///

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use petstore_conformance::{BoxError, Failure, Harness, ScratchStore, Store};
 use petstore_domain::PetId;
-use petstore_postgres::{PostgresConfig, PostgresSettings, PostgresStore};
+use petstore_postgres::{OpenSettings, PostgresConfig, PostgresStore};
 use petstore_testing::{Database, Pooler, Pooling, pooler_or_skip, postgres_or_skip};
 
 /// Time limits for a busy machine, on which calls that wait for each other exceed the defaults.
@@ -56,7 +56,7 @@ impl InDatabase {
 }
 
 async fn open(url: &str, reads_while_sealed: bool) -> Result<Store, BoxError> {
-    let settings = PostgresSettings { create: true, reads_while_sealed, ..Default::default() };
+    let settings = OpenSettings { create: true, reads_while_sealed, ..Default::default() };
     let store = Arc::new(PostgresStore::open(&PostgresConfig::parse(url)?, settings).await?);
     Ok(Store::with_archive(store.clone()).with_handover(store))
 }

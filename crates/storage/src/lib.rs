@@ -33,7 +33,7 @@
 //! |---|---|
 //! | [`writer`] | every store: a bounded queue for one writing task or thread, groups, deadlines, answers |
 //! | [`VersionCache`], [`watch`] | `PetRepository::version` without a call to the store |
-//! | [`StoreTasks`] | stores on a network: the writing task and the task that reads the version |
+//! | [`StoreTasks`], [`OpenSettings`] | stores on a network: the writing task, the task that reads the version, and the settings |
 //! | [`PanicGuard`] | a signal to the program that a thread or a task has panicked |
 //! | [`Step`], [`require_known`] | schema versions, upgrades, and the check whether a store may be opened |
 //! | [`Finding`], [`Upgrade`] | the output of `petstore check` and `petstore upgrade` |
@@ -62,6 +62,6 @@ pub mod writer;
 pub use failure::{error_chain, opening_error};
 pub use panics::PanicGuard;
 pub use schema::{SchemaError, Step, require_known};
-pub use tasks::StoreTasks;
+pub use tasks::{OpenSettings, StoreTasks};
 pub use upkeep::{Finding, Severity, Upgrade, UpgradeMode};
 pub use version_cache::{StoredVersion, VersionCache, watch};

@@ -17,6 +17,18 @@ use crate::{
 /// The longest time that [`StoreTasks::close`] waits.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
 
+/// The settings of a store on a network besides its URL.
+#[derive(Clone, Debug, Default)]
+pub struct OpenSettings {
+    /// `true` if a missing store is created.
+    pub create: bool,
+    /// `true` if animals can be read, without a version, while the store is sealed.
+    pub reads_while_sealed: bool,
+    /// Canceled when the task that writes additions, or the task that reads the version, panics. The program must then
+    /// be restarted: without these tasks additions fail, or other instances' changes do not show.
+    pub on_task_panic: CancellationToken,
+}
+
 /// The writing task of a store and the task that reads the catalogue's version. Dropping this value ends both tasks, so
 /// a store must hold the value.
 #[derive(Debug)]

@@ -96,23 +96,19 @@ pub struct HostPort {
 }
 
 impl HostPort {
-    fn parse(text: &str, default_port: u16, form: &str) -> Result<Self, InvalidUrl> {
-        let (host, port) = match text.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
-            Some((address, "")) => (address, None),
-            Some((address, port)) => {
-                let port = port.strip_prefix(':');
-                (address, Some(port.ok_or_else(|| InvalidUrl::new(form.to_owned()))?))
-            }
-            None => text.split_once(':').map_or((text, None), |(host, port)| (host, Some(port))),
-        };
+    fn parse(text: &str, default_port: u16, form: &'static str) -> Result<Self, InvalidUrl> {
+        let bracketed = text.strip_prefix('[').and_then(|rest| rest.split_once(']'));
+        let end = text.find(':').unwrap_or(text.len());
+        let (host, port) = bracketed.unwrap_or_else(|| text.split_at(end));
         let host = decode_name(host, "host")?;
         if host.is_empty() {
             return Err(InvalidUrl::new(format!("a host is missing; {form}")));
         }
-        let port = match port.map(str::parse) {
-            None => default_port,
+        let port = match port.strip_prefix(':').map(str::parse) {
             Some(Ok(port)) if port > 0 => port,
             Some(_) => return Err(InvalidUrl::new(PORT)),
+            None if port.is_empty() => default_port,
+            None => return Err(InvalidUrl::new(form)),
         };
         Ok(Self { host, port })
     }
@@ -153,10 +149,9 @@ pub fn decode(text: &str, part: &str) -> Result<String, InvalidUrl> {
     let mut bytes = parts.next().unwrap_or_default().as_bytes().to_vec();
     for part in parts {
         let (digits, rest) = part.split_at_checked(2).ok_or_else(wrong)?;
-        if !digits.bytes().all(|digit| digit.is_ascii_hexdigit()) {
-            return Err(wrong());
-        }
-        bytes.push(u8::from_str_radix(digits, 16).map_err(|_| wrong())?);
+        // `from_str_radix` would take a sign.
+        let byte = u8::from_str_radix(digits, 16).ok().filter(|_| !digits.starts_with('+'));
+        bytes.push(byte.ok_or_else(wrong)?);
         bytes.extend_from_slice(rest.as_bytes());
     }
     let text = String::from_utf8(bytes).map_err(|_| wrong())?;
@@ -203,13 +198,12 @@ pub fn parameters(
 /// The message says which values are allowed.
 pub fn duration(value: &str, bare: impl Fn(u64) -> Duration) -> Result<Duration, &'static str> {
     let unit = value.trim_start_matches(|c: char| c.is_ascii_digit());
-    let number: u32 = value[..value.len() - unit.len()].parse().map_err(|_| DURATION)?;
-    let number = u64::from(number);
+    let number: u64 = value[..value.len() - unit.len()].parse().map_err(|_| DURATION)?;
     let duration = match unit {
         "" => bare(number),
         "ms" => Duration::from_millis(number),
         "s" => Duration::from_secs(number),
-        "min" => Duration::from_secs(number * 60),
+        "min" => Duration::from_secs(number.saturating_mul(60)),
         _ => return Err(DURATION),
     };
     if duration.is_zero() || duration > MAX_DURATION { Err(DURATION) } else { Ok(duration) }

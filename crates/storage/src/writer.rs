@@ -33,7 +33,7 @@
 #[cfg(test)]
 mod tests;
 
-use std::{convert::Infallible, mem, time::Duration};
+use std::{convert::Infallible, time::Duration};
 
 use petstore_domain::{AddError, Added, IdempotencyRequest, NewPet, StoreError};
 use tokio::{
@@ -99,7 +99,7 @@ pub fn channel<W>(max_group: usize, timeout: Option<Duration>) -> (Writer<W>, Jo
     let (sender, receiver) = mpsc::channel(MAX_QUEUE);
     let ended = CancellationToken::new();
     let guard = ended.clone().drop_guard();
-    let jobs = Jobs { queue: receiver, received: Vec::new(), max_group, _ended: guard };
+    let jobs = Jobs { queue: receiver, max_group, _ended: guard };
     (Writer { queue: sender, ended, timeout }, jobs)
 }
 
@@ -180,7 +180,6 @@ impl<W> Writer<W> {
 #[derive(Debug)]
 pub struct Jobs<W = Infallible> {
     queue: mpsc::Receiver<Option<Job<W>>>,
-    received: Vec<Option<Job<W>>>,
     max_group: usize,
     /// Wakes [`Writer::close`] when it is dropped, after the other fields.
     _ended: DropGuard,
@@ -193,10 +192,9 @@ impl<W> Jobs<W> {
     pub async fn next(&mut self, held: usize) -> Option<Vec<Job<W>>> {
         let mut group = self.ready(held);
         while held == 0 && group.is_empty() {
-            if self.queue.recv_many(&mut self.received, self.max_group).await == 0 {
-                return None;
-            }
-            group = self.ready(held);
+            let first = self.queue.recv().await?;
+            self.accept(first, &mut group);
+            group.append(&mut self.ready(group.len()));
         }
         Some(group)
     }
@@ -205,10 +203,9 @@ impl<W> Jobs<W> {
     pub fn blocking_next(&mut self, held: usize) -> Option<Vec<Job<W>>> {
         let mut group = self.ready(held);
         while held == 0 && group.is_empty() {
-            if self.queue.blocking_recv_many(&mut self.received, self.max_group) == 0 {
-                return None;
-            }
-            group = self.ready(held);
+            let first = self.queue.blocking_recv()?;
+            self.accept(first, &mut group);
+            group.append(&mut self.ready(group.len()));
         }
         Some(group)
     }
@@ -216,9 +213,6 @@ impl<W> Jobs<W> {
     /// Returns the queued jobs that fit into a group with `held` other jobs. Does not wait.
     pub fn ready(&mut self, held: usize) -> Vec<Job<W>> {
         let mut group = Vec::new();
-        for received in mem::take(&mut self.received) {
-            self.accept(received, &mut group);
-        }
         while held + group.len() < self.max_group
             && let Ok(received) = self.queue.try_recv()
         {

@@ -5,11 +5,11 @@ use std::{fmt, path::Path, sync::Arc};
 use async_trait::async_trait;
 use petstore_domain::StoreError;
 #[cfg(feature = "etcd")]
-use petstore_etcd::{EtcdConfig, EtcdSettings, EtcdStore};
+use petstore_etcd::{EtcdConfig, EtcdStore};
 use petstore_http::Sample;
 #[cfg(feature = "postgres")]
-use petstore_postgres::{Activity, PostgresConfig, PostgresSettings, PostgresStore};
-use petstore_storage::{Finding, Upgrade, UpgradeMode};
+use petstore_postgres::{Activity, PostgresConfig, PostgresStore};
+use petstore_storage::{Finding, OpenSettings, Upgrade, UpgradeMode};
 use tokio_util::sync::CancellationToken;
 
 use crate::stores::{
@@ -19,11 +19,11 @@ use crate::stores::{
 
 /// Defines the location of a store on servers. Both adapters have functions of the same names, but no common trait.
 macro_rules! location {
-    ($location:ident, $config:ident, $settings:ident, $store:ident, $scheme:literal, $backup:literal) => {
+    ($location:ident, $config:ident, $store:ident, $scheme:literal, $backup:literal) => {
         struct $location($config);
 
         impl $location {
-            async fn open_with(&self, settings: $settings) -> Result<$store, BoxError> {
+            async fn open_with(&self, settings: OpenSettings) -> Result<$store, BoxError> {
                 $store::open(&self.0, settings).await.map_err(|error| {
                     if error.is_missing() {
                         StoreNotFound::new(error).into()
@@ -44,7 +44,7 @@ macro_rules! location {
         impl StoreLocation for $location {
             async fn open(&self, options: OpenOptions) -> Result<OpenStore, BoxError> {
                 let panicked = CancellationToken::new();
-                let settings = $settings {
+                let settings = OpenSettings {
                     create: options.mode == OpenMode::Create,
                     reads_while_sealed: options.reads_while_sealed,
                     on_task_panic: panicked.clone(),
@@ -73,7 +73,7 @@ macro_rules! location {
             }
 
             async fn inspect(&self) -> Result<Vec<Finding>, BoxError> {
-                Ok(self.open_with($settings::default()).await?.inspect().await?)
+                Ok(self.open_with(OpenSettings::default()).await?.inspect().await?)
             }
 
             async fn back_up(&self, _: &Path, _: OnBackupProgress) -> Result<(), BoxError> {
@@ -97,7 +97,6 @@ pub(super) const POSTGRES: StoreDriver = StoreDriver {
 location!(
     Database,
     PostgresConfig,
-    PostgresSettings,
     PostgresStore,
     "postgres",
     "PostgreSQL makes its own backups: use 'pg_dump --format=custom --file=FILE --dbname=URL', and 'pg_restore \
@@ -143,7 +142,6 @@ pub(super) const ETCD: StoreDriver = StoreDriver {
 location!(
     Prefix,
     EtcdConfig,
-    EtcdSettings,
     EtcdStore,
     "etcd",
     "etcd makes its own backups, of all prefixes together: use 'etcdctl snapshot save FILE --endpoints=HOST:PORT', and \

@@ -155,7 +155,7 @@ async fn the_second_addition_with_a_key_in_a_group_is_a_repeat_or_refused() {
 }
 
 #[tokio::test]
-async fn a_second_record_with_the_same_key_waits_for_the_next_transaction() {
+async fn a_second_record_with_the_same_key_replaces_the_first_in_the_same_transaction() {
     // The second request comes from an instance whose clock is two days ahead.
     let rex = pet(None);
     let (adds, _callers) = adds([
@@ -164,8 +164,16 @@ async fn a_second_record_with_the_same_key_waits_for_the_next_transaction() {
         (rex.clone(), None),
     ])
     .await;
-    let (outcomes, _, last) = planned(&adds, &read(new_head(), Vec::new()));
-    assert_eq!((outcomes.len(), last), (1, 1));
+    let (outcomes, changes, last) = planned(&adds, &read(new_head(), Vec::new()));
+    assert!(outcomes.iter().all(|outcome| matches!(outcome, Ok(Added::Created(_)))));
+    assert_eq!((outcomes.len(), last), (3, 3));
+    let [first, second] = [9, 2 * 86_400_000]
+        .map(|at| request(1, &rex, at))
+        .map(|it| [it.into_record(PetId(1)), it.into_record(PetId(2))]);
+    let put = |key: &str| changes[key].as_deref();
+    assert_eq!(put(&keys().record(&id(1))), Some(&*rows::of_record(&second[1])));
+    assert_eq!(put(&keys().recorded(second[1].position())), Some(&*rows::of_record(&second[1])));
+    assert_eq!(put(&keys().recorded(first[0].position())), None);
 }
 
 #[tokio::test]

@@ -4,12 +4,12 @@ use base64::{Engine as _, engine::general_purpose::STANDARD};
 use petstore_domain::{
     Added, CategoryId, NewPet, PageLimit, Pet, PetName, PetQuery, PetRepository,
 };
-use petstore_etcd::{EtcdConfig, EtcdSettings, EtcdStore};
+use petstore_etcd::{EtcdConfig, EtcdStore, OpenSettings};
 use petstore_testing::Etcd;
 
 pub(crate) async fn try_open(url: &str, create: bool) -> Result<EtcdStore, String> {
     let config = EtcdConfig::parse(url).unwrap();
-    let settings = EtcdSettings { create, ..EtcdSettings::default() };
+    let settings = OpenSettings { create, ..OpenSettings::default() };
     EtcdStore::open(&config, settings).await.map_err(|error| error.to_string())
 }
 

@@ -3,7 +3,7 @@
 use std::{future::poll_fn, task::Poll, time::Duration};
 
 use petstore_domain::{PetRepository, StoreError, Timestamp};
-use petstore_postgres::{PostgresConfig, PostgresSettings, PostgresStore};
+use petstore_postgres::{OpenSettings, PostgresConfig, PostgresStore};
 use petstore_testing::{needs, postgres_or_skip};
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
@@ -110,12 +110,12 @@ async fn a_missing_store_is_created_only_on_request() {
     for url in [database.url.clone(), format!("{}?schema=none", database.url)] {
         let config = PostgresConfig::parse(&url).unwrap();
         let refusal =
-            PostgresStore::open(&config, PostgresSettings::default()).await.map(drop).unwrap_err();
+            PostgresStore::open(&config, OpenSettings::default()).await.map(drop).unwrap_err();
         assert!(refusal.to_string().contains("no petstore store is in it"), "{refusal}");
     }
     drop(open(&database.url).await);
     let config = PostgresConfig::parse(&database.url).unwrap();
-    assert!(PostgresStore::open(&config, PostgresSettings::default()).await.is_ok());
+    assert!(PostgresStore::open(&config, OpenSettings::default()).await.is_ok());
 }
 
 #[needs(postgres)]
@@ -231,10 +231,10 @@ async fn a_closed_store_has_written_waiting_additions_and_takes_no_more() {
     let database =
         postgres_or_skip("a_closed_store_has_written_waiting_additions_and_takes_no_more").unwrap();
     let on_task_panic = CancellationToken::new();
-    let settings = PostgresSettings {
+    let settings = OpenSettings {
         create: true,
         on_task_panic: on_task_panic.clone(),
-        ..PostgresSettings::default()
+        ..OpenSettings::default()
     };
     let config = PostgresConfig::parse(&database.url).unwrap();
     let store = PostgresStore::open(&config, settings).await.unwrap();
