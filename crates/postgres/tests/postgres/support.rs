@@ -89,7 +89,7 @@ pub(crate) async fn recovers<T, E: std::fmt::Debug, F: Future<Output = Result<T,
         match work().await {
             Ok(value) => return value,
             Err(error) => {
-                assert!(began.elapsed() < RECOVERY, "no success within {RECOVERY:?}: {error:?}")
+                assert!(began.elapsed() < RECOVERY, "no success within {RECOVERY:?}: {error:?}");
             }
         }
         tokio::time::sleep(Duration::from_millis(20)).await;
