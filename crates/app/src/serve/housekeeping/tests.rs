@@ -8,9 +8,8 @@ use std::{
 };
 
 use petstore_domain::{
-    ApiKeySecret, Catalogue, Corruption, KeyChanges, KeyCheck, KeyId, KeyName, KeyRing,
-    ManualClock, MockKeyStore, MockPetRepository, NewApiKey, Purged, StoreError, StoredKeys,
-    Timestamp,
+    ApiKeySecret, Catalogue, Corruption, KeyChanges, KeyId, KeyName, KeyRing, ManualClock,
+    MockKeyStore, MockPetRepository, NewApiKey, Purged, StoreError, StoredKeys, Timestamp,
 };
 use tokio::{
     task::JoinHandle,
@@ -86,7 +85,7 @@ async fn expiring_keys_are_searched_at_the_start_and_once_a_day() {
 async fn use_key(ring: &KeyRing) {
     ring.refresh().await.unwrap();
     let checked = ring.check(&ApiKeySecret::from_entropy(&[0; 32]), Some(Duration::ZERO));
-    assert!(matches!(checked, KeyCheck::Granted(_)));
+    assert!(checked.is_ok());
 }
 
 #[tokio::test(start_paused = true)]
