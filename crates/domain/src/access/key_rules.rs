@@ -105,20 +105,21 @@ impl StoredKeys {
         Ok((key, self.with_pruning(changed, now)))
     }
 
-    /// Returns the selected keys that are not revoked yet, with the revocation time `at`. Returns at most
-    /// [`MAX_KEYS_PER_SAVE`] keys, the live keys first.
+    /// Returns the selected keys that are not revoked yet, with the revocation time `at`, and the change to save.
+    /// Returns at most [`MAX_KEYS_PER_SAVE`] keys, the live keys first.
     pub(crate) fn revoke(
         &self,
         selector: &KeySelector,
         at: Timestamp,
-    ) -> Result<Vec<ApiKey>, StoreError> {
+    ) -> Result<(Vec<ApiKey>, KeyChange), StoreError> {
         self.require_readable(selector)?;
         let left = self.keys.iter().filter(|key| key.revoked_at.is_none());
         let selected = left.filter(|key| selector.selects(Some(key.id), Some(key.name.as_str())));
         let mut left: Vec<_> = selected.collect();
         left.sort_by_key(|key| key.state(at) != KeyState::Live);
         let revoked = |key: &ApiKey| ApiKey { revoked_at: Some(at), ..key.clone() };
-        Ok(left.into_iter().take(MAX_KEYS_PER_SAVE).map(revoked).collect())
+        let changed: Vec<_> = left.into_iter().take(MAX_KEYS_PER_SAVE).map(revoked).collect();
+        Ok((changed.clone(), KeyChange { changed, removed: Vec::new() }))
     }
 
     /// Returns the live keys, ascending by identifier.
@@ -160,15 +161,11 @@ impl StoredKeys {
         found.map_or(Ok(()), |found| Err(found.corruption.clone().into()))
     }
 
-    /// Returns `key` with the next identifier. Two random keys never have the same digest, so a digest that is stored
-    /// already is a fault of the caller.
+    /// Returns `key` with the next identifier. A store refuses a digest that is stored already, and two random keys never
+    /// have the same digest.
     fn number(&self, key: NewApiKey) -> Result<ApiKey, KeyChangeError> {
         if self.live(key.created_at).count() >= MAX_LIVE_KEYS {
             return Err(KeyChangeError::TooManyKeys(MAX_LIVE_KEYS));
-        }
-        if self.keys.iter().any(|stored| stored.digest == key.digest) {
-            let message = "an API key with this digest is already stored";
-            return Err(StoreError::unavailable(message).into());
         }
         let ids = self.keys.iter().map(|key| key.id);
         let mut taken = ids.chain(self.corrupt.iter().filter_map(|corrupt| corrupt.id));
