@@ -19,7 +19,7 @@ const MAX_TRIES: u32 = 100;
 /// # Errors
 /// [`KeyChangeError`].
 pub async fn add_key(keys: &dyn KeyStore, key: NewApiKey) -> Result<ApiKey, KeyChangeError> {
-    change(keys, |stored| stored.add(key.clone())).await
+    change(keys, |stored| stored.add(key.clone(), None)).await
 }
 
 /// Adds the first key of a store. Returns `None` if the store has keys, or if another process adds a key at the same
@@ -32,7 +32,7 @@ pub async fn add_first_key(
     key: NewApiKey,
 ) -> Result<Option<ApiKey>, KeyChangeError> {
     let add_first = |stored: &StoredKeys| {
-        let added = stored.is_empty().then(|| stored.add(key.clone())).transpose()?;
+        let added = stored.is_empty().then(|| stored.add(key.clone(), None)).transpose()?;
         let (key, change) = added.unzip();
         Ok((key, change.unwrap_or_default()))
     };
@@ -50,7 +50,7 @@ pub async fn roll_key(
     key: NewApiKey,
     retire_at: Timestamp,
 ) -> Result<ApiKey, KeyChangeError> {
-    change(keys, |stored| stored.roll(key.clone(), retire_at)).await
+    change(keys, |stored| stored.add(key.clone(), Some(retire_at))).await
 }
 
 /// Revokes the selected keys, the live keys first, in as many saves as they take. Returns the revoked keys, ascending

@@ -73,33 +73,26 @@ pub(crate) struct KeyChange {
 
 impl StoredKeys {
     /// Returns `key` with its identifier, and the change to save. The name is checked before the number of keys.
-    pub(crate) fn add(&self, key: NewApiKey) -> Result<(ApiKey, KeyChange), KeyChangeError> {
-        let now = key.created_at;
-        self.require_readable(&KeySelector::Name(key.name.clone()))?;
-        if self.live_of(&key.name, now).next().is_some() {
-            return Err(KeyChangeError::NameTaken);
-        }
-        let key = self.number(key)?;
-        Ok((key.clone(), self.with_pruning(vec![key], now)))
-    }
-
-    /// Returns `key` with its identifier, and the change to save: `key` and the live keys of its name, which now expire
-    /// at `retire_at` at the latest.
-    pub(crate) fn roll(
+    ///
+    /// With `retire_at`, the addition is a roll: the live keys of the name change too, and expire at `retire_at` at the
+    /// latest.
+    pub(crate) fn add(
         &self,
         key: NewApiKey,
-        retire_at: Timestamp,
+        retire_at: Option<Timestamp>,
     ) -> Result<(ApiKey, KeyChange), KeyChangeError> {
         let now = key.created_at;
         self.require_readable(&KeySelector::Name(key.name.clone()))?;
-        let mut changed: Vec<_> = self.live_of(&key.name, now).cloned().collect();
-        if changed.is_empty() {
-            return Err(KeyChangeError::NoSuchKey);
-        }
-        if changed.len() >= MAX_OF_ONE_NAME {
-            return Err(KeyChangeError::TooManyOfOneName(MAX_OF_ONE_NAME));
-        }
-        changed = changed.into_iter().map(|key| key.retired(retire_at)).collect();
+        let live: Vec<_> = self.live_of(&key.name, now).cloned().collect();
+        let mut changed: Vec<_> = match (live.len(), retire_at) {
+            (0, None) => Vec::new(),
+            (_, None) => return Err(KeyChangeError::NameTaken),
+            (0, Some(_)) => return Err(KeyChangeError::NoSuchKey),
+            (MAX_OF_ONE_NAME.., Some(_)) => {
+                return Err(KeyChangeError::TooManyOfOneName(MAX_OF_ONE_NAME));
+            }
+            (_, Some(at)) => live.into_iter().map(|key| key.retired(at)).collect(),
+        };
         let key = self.number(key)?;
         changed.push(key.clone());
         Ok((key, self.with_pruning(changed, now)))
