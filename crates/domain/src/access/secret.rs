@@ -63,9 +63,8 @@ impl ApiKeySecret {
     #[must_use]
     pub fn is_well_formed(&self) -> bool {
         let Some((checked, check)) = self.0.as_bytes().split_last_chunk() else { return false };
-        let prefixes = KeyRights::ALL.map(|rights| rights.prefix().as_bytes());
-        let random = prefixes.into_iter().find_map(|prefix| checked.strip_prefix(prefix));
-        let Some(random) = random else { return false };
+        let prefix = self.rights().prefix().as_bytes();
+        let Some(random) = checked.strip_prefix(prefix) else { return false };
         random.len() == RANDOM_CHARS
             && random.iter().all(u8::is_ascii_alphanumeric)
             && *check == checksum(checked)
