@@ -36,8 +36,7 @@ impl PageLimit {
     /// # Errors
     /// If `text` is anything else, such as `+5`, `05` or `5.0`.
     pub fn parse(text: &str) -> Result<Self, InvalidPageLimit> {
-        let number = plain_integer::parse(text).ok_or(InvalidPageLimit)?;
-        Self::new(u8::try_from(number).map_err(|_| InvalidPageLimit)?)
+        plain_integer::parse(text).map_or(Err(InvalidPageLimit), Self::new)
     }
 
     /// Returns the number of animals, 1 to 100.
