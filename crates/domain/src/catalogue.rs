@@ -9,9 +9,7 @@ pub(crate) mod pet;
 pub(crate) mod repository;
 pub(crate) mod service;
 pub(crate) mod status;
-pub(crate) mod use_case;
 
 pub use self::{
     cursor::*, idempotency::*, name::*, page::*, pet::*, repository::*, service::*, status::*,
-    use_case::*,
 };
