@@ -1,7 +1,6 @@
 //! The catalogue of animals: its values and their rules, the driving port [`PetService`], the driven port
 //! [`PetRepository`], and the use case [`Catalogue`].
 
-pub(crate) mod cursor;
 pub(crate) mod idempotency;
 pub(crate) mod name;
 pub(crate) mod page;
@@ -10,6 +9,4 @@ pub(crate) mod repository;
 pub(crate) mod service;
 pub(crate) mod status;
 
-pub use self::{
-    cursor::*, idempotency::*, name::*, page::*, pet::*, repository::*, service::*, status::*,
-};
+pub use self::{idempotency::*, name::*, page::*, pet::*, repository::*, service::*, status::*};
