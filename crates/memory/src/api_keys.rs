@@ -2,11 +2,10 @@
 
 use async_trait::async_trait;
 use petstore_domain::{
-    ApiKey, ArchiveError, KeyId, KeyRevision, KeyStore, Resolution, SaveOutcome, StoreError,
-    StoredKeys, Timestamp,
+    ApiKey, KeyId, KeyRevision, KeyStore, SaveOutcome, StoreError, StoredKeys, Timestamp,
 };
 
-use crate::{state::State, store::MemoryStore};
+use crate::store::MemoryStore;
 
 #[async_trait]
 impl KeyStore for MemoryStore {
@@ -55,13 +54,4 @@ impl KeyStore for MemoryStore {
         }
         Ok(())
     }
-}
-
-/// Writes a key under its own identifier. If a key with this identifier is stored, merges both keys.
-pub(crate) fn write(state: &mut State, key: &ApiKey) -> Result<(), ArchiveError> {
-    let owner = state.keys.values().find(|stored| stored.digest == key.digest);
-    let resolved = Resolution::of_key(state.keys.get(&key.id), owner.map(|owner| owner.id), key)?;
-    state.keys.insert(key.id, resolved);
-    state.highest.key = state.highest.key.max(Some(key.id));
-    Ok(())
 }

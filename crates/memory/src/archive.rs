@@ -6,7 +6,7 @@ use petstore_domain::{
     PetId, RecordPosition, Resolution, Rows, Snapshot, StoreCounts, StoreError, WriterRole,
 };
 
-use crate::{api_keys, state::State, store::MemoryStore};
+use crate::{state::State, store::MemoryStore};
 
 #[async_trait]
 impl Archive for MemoryStore {
@@ -20,24 +20,26 @@ impl Archive for MemoryStore {
         let mut changed = state.clone();
         let Rows { pets, keys, records, highest } = rows;
         let before = changed.pets.len();
+        // A row to keep is equal to the stored row, so it is written like any other.
         for pet in pets {
-            if Resolution::of_pet(changed.pets.get(&pet.id), &pet)? == Resolution::Write {
-                changed.highest.pet = changed.highest.pet.max(Some(pet.id));
-                changed.pets.insert(pet.id, pet);
-            }
+            Resolution::of_pet(changed.pets.get(&pet.id), &pet)?;
+            changed.highest.pet = changed.highest.pet.max(Some(pet.id));
+            changed.pets.insert(pet.id, pet);
         }
         let added = changed.pets.len() - before;
         changed.handover.rewrites += i64::from(added > 0);
         changed.version.0 += u128::from(added > 0);
-        for key in &keys {
-            api_keys::write(&mut changed, key)?;
-        }
         changed.key_revision.0 += u128::from(!keys.is_empty());
+        for key in keys {
+            let owner = changed.keys.values().find(|stored| stored.digest == key.digest);
+            let owner = owner.map(|owner| owner.id);
+            let resolved = Resolution::of_key(changed.keys.get(&key.id), owner, &key)?;
+            changed.highest.key = changed.highest.key.max(Some(key.id));
+            changed.keys.insert(key.id, resolved);
+        }
         for record in records {
-            let stored = changed.records.get(&record.id);
-            if Resolution::of_record(stored, &record)? == Resolution::Write {
-                changed.records.insert(record.id, record);
-            }
+            Resolution::of_record(changed.records.get(&record.id), &record)?;
+            changed.records.insert(record.id, record);
         }
         changed.highest.pet = changed.highest.pet.max(highest.pet);
         changed.highest.key = changed.highest.key.max(highest.key);
