@@ -147,13 +147,11 @@ fn checksum(text: &[u8]) -> [u8; CHECK_CHARS] {
 /// Divides a big-endian number in place; the remainder is below 62.
 #[expect(clippy::cast_possible_truncation, reason = "256 * 62 / 62 fits a byte")]
 fn divide_by_62(number: &mut [u8; 32]) -> usize {
-    let mut remainder = 0_u16;
-    for byte in number {
-        let value = remainder << 8 | u16::from(*byte);
+    number.iter_mut().fold(0, |remainder, byte| {
+        let value = remainder << 8 | usize::from(*byte);
         *byte = (value / 62) as u8;
-        remainder = value % 62;
-    }
-    usize::from(remainder)
+        value % 62
+    })
 }
 
 #[cfg(test)]
