@@ -69,7 +69,7 @@ impl Catalogue {
     /// # Errors
     /// [`StoreError`]; the caller may retry later.
     pub async fn purge_expired_records(&self) -> Result<bool, StoreError> {
-        let cutoff = self.clock.now().minus(IdempotencyKey::LIFETIME + PURGE_MARGIN);
+        let cutoff = IdempotencyKey::cutoff(self.clock.now()).minus(PURGE_MARGIN);
         Ok(self.pets.purge_expired(cutoff, PURGE_BATCH).await?.more)
     }
 }
