@@ -17,17 +17,16 @@ const BASE62: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnop
 /// - 32 random base62 characters (190 bits)
 /// - the CRC-32 of both as 6 base62 characters, so that a typo is found without a call to the store
 #[derive(Clone, PartialEq, Eq)]
+#[must_use]
 pub struct ApiKeySecret(String);
 
 impl ApiKeySecret {
     /// Makes a key with full rights from 256 bits of the system's random source.
-    #[must_use]
     pub fn from_entropy(entropy: &[u8; 32]) -> Self {
         Self::with_rights(entropy, KeyRights::Full)
     }
 
     /// Makes a key with these rights from 256 bits of the system's random source.
-    #[must_use]
     pub fn with_rights(entropy: &[u8; 32], rights: KeyRights) -> Self {
         let mut number = *entropy;
         let mut text = String::from(rights.prefix());
@@ -39,7 +38,6 @@ impl ApiKeySecret {
     }
 
     /// Takes the text that a client presents as its key, in any form.
-    #[must_use]
     pub fn new(text: impl Into<String>) -> Self {
         Self(text.into())
     }

@@ -35,7 +35,6 @@ impl IdempotencyKey {
     }
 
     /// Returns the expiry cutoff at the time `now`: a record made at the cutoff or before has expired.
-    #[must_use]
     pub fn cutoff(now: Timestamp) -> Timestamp {
         now.minus(Self::LIFETIME)
     }
