@@ -7,6 +7,5 @@ pub(crate) mod page;
 pub(crate) mod pet;
 pub(crate) mod repository;
 pub(crate) mod service;
-pub(crate) mod status;
 
-pub use self::{idempotency::*, name::*, page::*, pet::*, repository::*, service::*, status::*};
+pub use self::{idempotency::*, name::*, page::*, pet::*, repository::*, service::*};

@@ -1,10 +1,7 @@
 //! The query of a list, its answer (one page), and the cursor of the next page (interface, sections 4.1 and 8).
 
 use crate::{
-    catalogue::{
-        pet::{Pet, PetId},
-        status::PetStatus,
-    },
+    catalogue::pet::{Pet, PetId, PetStatus},
     plain_integer,
 };
 
