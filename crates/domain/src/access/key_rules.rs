@@ -154,8 +154,8 @@ impl StoredKeys {
         found.map_or(Ok(()), |found| Err(found.corruption.clone().into()))
     }
 
-    /// Returns `key` with the next identifier. A store refuses a digest that is stored already, and two random keys never
-    /// have the same digest.
+    /// Returns `key` with the next identifier. Does not compare the digest of `key` with stored digests, because a
+    /// store refuses a digest that it holds already.
     fn number(&self, key: NewApiKey) -> Result<ApiKey, KeyChangeError> {
         if self.live(key.created_at).count() >= MAX_LIVE_KEYS {
             return Err(KeyChangeError::TooManyKeys(MAX_LIVE_KEYS));
