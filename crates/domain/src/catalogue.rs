@@ -1,17 +1,11 @@
 //! The catalogue of animals: its values and their rules, the driving port [`PetService`], the driven port
 //! [`PetRepository`], and the use case [`Catalogue`].
 
-pub(crate) mod cursor;
 pub(crate) mod idempotency;
 pub(crate) mod name;
 pub(crate) mod page;
 pub(crate) mod pet;
 pub(crate) mod repository;
 pub(crate) mod service;
-pub(crate) mod status;
-pub(crate) mod use_case;
 
-pub use self::{
-    cursor::*, idempotency::*, name::*, page::*, pet::*, repository::*, service::*, status::*,
-    use_case::*,
-};
+pub use self::{idempotency::*, name::*, page::*, pet::*, repository::*, service::*};

@@ -48,11 +48,8 @@ impl MockAuthenticator {
             .expect_authenticate_again()
             .returning(|_| Err(AuthenticationError::Refused(None)));
         authenticator.expect_authenticate().returning(move |secret: &ApiKeySecret| {
-            if secret.expose() == key {
-                Ok(Caller { digest: secret.digest(), rights: KeyRights::Full })
-            } else {
-                Err(AuthenticationError::Refused(None))
-            }
+            let caller = Caller { digest: secret.digest(), rights: KeyRights::Full };
+            (secret.expose() == key).then_some(caller).ok_or(AuthenticationError::Refused(None))
         });
         authenticator
     }

@@ -1,8 +1,8 @@
 //! The plain decimal form of an integer, which query parameters and path segments have.
 
-/// Parses the form in which [`i64`] is displayed: an optional `-`, then digits. A leading zero, a `+`, a blank and a
-/// fraction are errors.
-pub(crate) fn parse(text: &str) -> Option<i64> {
+/// Parses the form in which an integer is displayed: an optional `-`, then digits. A leading zero, a `+`, a blank, a
+/// fraction and a number out of range are errors.
+pub(crate) fn parse<T: std::str::FromStr>(text: &str) -> Option<T> {
     let digits = text.strip_prefix('-').unwrap_or(text);
     let plain = digits.bytes().all(|byte| byte.is_ascii_digit())
         && (!digits.starts_with('0') || text == "0");
@@ -38,7 +38,7 @@ mod tests {
             "abc",
             "--1",
         ] {
-            assert_eq!(parse(text), None, "{text:?}");
+            assert_eq!(parse::<i64>(text), None, "{text:?}");
         }
     }
 }

@@ -4,17 +4,16 @@ use std::time::Duration;
 
 /// Milliseconds since the Unix epoch, UTC, without leap seconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[must_use]
 pub struct Timestamp(pub i64);
 
 impl Timestamp {
     /// Returns the time `duration` later, or the last representable time.
-    #[must_use]
     pub fn plus(self, duration: Duration) -> Self {
         Self(self.0.saturating_add(millis(duration)))
     }
 
     /// Returns the time `duration` earlier, or the first representable time.
-    #[must_use]
     pub fn minus(self, duration: Duration) -> Self {
         Self(self.0.saturating_sub(millis(duration)))
     }

@@ -14,8 +14,8 @@ use std::{
 
 use async_trait::async_trait;
 use petstore_domain::{
-    ApiKeySecret, AuthenticationError, Authenticator, Caller, KeyCheck, KeyLabel, KeyRing,
-    NamedKey, StoreError,
+    ApiKeySecret, AuthenticationError, Authenticator, Caller, KeyLabel, KeyRing, NamedKey,
+    StoreError,
 };
 use tokio::{
     sync::{Notify, watch},
@@ -85,7 +85,7 @@ impl KeyRingAuthenticator {
         }
     }
 
-    fn check(&self, secret: &ApiKeySecret) -> KeyCheck {
+    fn check(&self, secret: &ApiKeySecret) -> Result<Caller, AuthenticationError> {
         let age = self.refreshes.borrow().read_at.map(|at| at.elapsed());
         self.ring.check(secret, age)
     }
@@ -112,14 +112,15 @@ impl KeyRingAuthenticator {
 #[async_trait]
 impl Authenticator for KeyRingAuthenticator {
     async fn authenticate(&self, secret: &ApiKeySecret) -> Result<Caller, AuthenticationError> {
-        let mut check = self.check(secret);
-        if check == KeyCheck::Stale {
+        let outcome = self.check(secret);
+        if let Err(AuthenticationError::Store(_)) = outcome {
             self.wait_until_fresh().await?;
-            check = self.check(secret);
-        } else if check != KeyCheck::Malformed {
+            return self.check(secret);
+        }
+        if outcome.is_ok() || secret.is_well_formed() {
             self.ask();
         }
-        decide(check)
+        outcome
     }
 
     async fn authenticate_again(
@@ -132,7 +133,7 @@ impl Authenticator for KeyRingAuthenticator {
         // Read first, so that the refresh that this call asks for has a higher number.
         let begun = self.refreshes.borrow().begun;
         self.wait_for(|now| now.ended > begun).await?;
-        let outcome = decide(self.check(secret));
+        let outcome = self.check(secret);
         if let Err(AuthenticationError::Refused(_)) = &outcome {
             self.ring.note_refusal(secret);
         }
@@ -150,17 +151,6 @@ impl Authenticator for KeyRingAuthenticator {
 
     fn named_keys(&self) -> Vec<NamedKey> {
         self.ring.named_keys()
-    }
-}
-
-fn decide(check: KeyCheck) -> Result<Caller, AuthenticationError> {
-    match check {
-        KeyCheck::Granted(caller) => Ok(caller),
-        KeyCheck::Malformed => Err(AuthenticationError::Refused(None)),
-        KeyCheck::NotLive(label) => Err(AuthenticationError::Refused(label)),
-        KeyCheck::Stale => {
-            Err(StoreError::unavailable("the API keys in memory are too old").into())
-        }
     }
 }
 

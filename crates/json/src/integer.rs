@@ -13,8 +13,6 @@ pub(crate) fn in_plain_digits(number: &str) -> Cow<'_, str> {
 /// Returns the value of a JSON number if it is an int64. The work grows with the length of the text, not with the
 /// exponent.
 fn exact(number: &str) -> Option<i64> {
-    /// The zeros of the largest power of ten that is an int64.
-    const MAX_ZEROS: usize = 18;
     let (mantissa, exponent) = number.split_once(['e', 'E']).unwrap_or((number, "0"));
     let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
     let digits = format!("{whole}{fraction}");
@@ -22,12 +20,11 @@ fn exact(number: &str) -> Option<i64> {
     if ["", "-"].contains(&significant) {
         return Some(0);
     }
-    // The number consists of `significant` and `zeros`.
+    // The number consists of `significant` and zeros.
     let trailing = i64::try_from(digits.len() - significant.len()).ok()?;
     let shift = trailing - i64::try_from(fraction.len()).ok()?;
-    let zeros = usize::try_from(exponent.parse::<i64>().ok()?.checked_add(shift)?).ok()?;
-    let zeros = (zeros <= MAX_ZEROS).then(|| "0".repeat(zeros))?;
-    format!("{significant}{zeros}").parse().ok()
+    let zeros = u32::try_from(exponent.parse::<i64>().ok()?.checked_add(shift)?).ok()?;
+    significant.parse::<i64>().ok()?.checked_mul(10_i64.checked_pow(zeros)?)
 }
 
 #[cfg(test)]

@@ -2,22 +2,21 @@
 
 use async_trait::async_trait;
 use petstore_domain::{
-    ApiKey, ArchiveError, KeyId, KeyRevision, KeyStore, Resolution, SaveOutcome, StoreError,
-    StoredKeys, Timestamp,
+    ApiKey, KeyId, KeyRevision, KeyStore, SaveOutcome, StoreError, StoredKeys, Timestamp,
 };
 
-use crate::{state::State, store::MemoryStore};
+use crate::store::MemoryStore;
 
 #[async_trait]
 impl KeyStore for MemoryStore {
     async fn load(&self, unless: Option<KeyRevision>) -> Result<Option<StoredKeys>, StoreError> {
         let state = self.state();
-        if unless == Some(state.key_revision()) {
+        if unless == Some(state.key_revision) {
             return Ok(None);
         }
-        let next_id = KeyId(state.highest_key.saturating_add(1));
+        let next_id = KeyId(state.highest.key.map_or(0, |id| id.0).saturating_add(1));
         let keys = state.keys.values().cloned().map(Ok);
-        Ok(Some(StoredKeys::new(state.key_revision(), next_id, keys)))
+        Ok(Some(StoredKeys::new(state.key_revision, next_id, keys)))
     }
 
     async fn save(
@@ -27,10 +26,10 @@ impl KeyStore for MemoryStore {
         removed: Vec<KeyId>,
     ) -> Result<SaveOutcome, StoreError> {
         let mut state = self.writable()?;
-        if state.key_revision() != expected {
+        if state.key_revision != expected {
             return Ok(SaveOutcome::Conflict);
         }
-        let (mut keys, mut highest) = (state.keys.clone(), state.highest_key);
+        let (mut keys, mut highest) = (state.keys.clone(), state.highest.key);
         keys.retain(|id, _| !removed.contains(id));
         for key in changed {
             if keys.values().any(|other| other.id != key.id && other.digest == key.digest) {
@@ -38,11 +37,11 @@ impl KeyStore for MemoryStore {
             }
             let stored = keys.get(&key.id);
             let last_used_at = stored.map_or(key.last_used_at, |stored| stored.last_used_at);
-            highest = highest.max(key.id.0);
+            highest = highest.max(Some(key.id));
             keys.insert(key.id, ApiKey { last_used_at, ..key });
         }
-        (state.keys, state.highest_key) = (keys, highest);
-        state.key_changes += 1;
+        (state.keys, state.highest.key) = (keys, highest);
+        state.key_revision.0 += 1;
         Ok(SaveOutcome::Saved)
     }
 
@@ -55,13 +54,4 @@ impl KeyStore for MemoryStore {
         }
         Ok(())
     }
-}
-
-/// Writes a key under its own identifier. If a key with this identifier is stored, merges both keys.
-pub(crate) fn write(state: &mut State, key: &ApiKey) -> Result<(), ArchiveError> {
-    let owner = state.keys.values().find(|stored| stored.digest == key.digest);
-    let resolved = Resolution::of_key(state.keys.get(&key.id), owner.map(|owner| owner.id), key)?;
-    state.keys.insert(key.id, resolved);
-    state.highest_key = state.highest_key.max(key.id.0);
-    Ok(())
 }

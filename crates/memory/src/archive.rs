@@ -1,15 +1,12 @@
 //! [`Archive`] in memory.
 
-use std::ops::Bound;
-
 use async_trait::async_trait;
 use petstore_domain::{
-    ApiKey, Archive, ArchiveError, HighestIds, IdempotencyRecord, IdempotencyRequest, KeyId,
-    NewPet, Pet, PetId, RecordPosition, Resolution, Rows, Snapshot, StoreCounts, StoreError,
-    WriterRole,
+    ApiKey, Archive, ArchiveError, HighestIds, IdempotencyRecord, IdempotencyRequest, NewPet, Pet,
+    PetId, RecordPosition, Resolution, Rows, Snapshot, StoreCounts, StoreError, WriterRole,
 };
 
-use crate::{api_keys, state::State, store::MemoryStore};
+use crate::{state::State, store::MemoryStore};
 
 #[async_trait]
 impl Archive for MemoryStore {
@@ -23,27 +20,29 @@ impl Archive for MemoryStore {
         let mut changed = state.clone();
         let Rows { pets, keys, records, highest } = rows;
         let before = changed.pets.len();
+        // A row to keep is equal to the stored row, so it is written like any other.
         for pet in pets {
-            if Resolution::of_pet(changed.pets.get(&pet.id), &pet)? == Resolution::Write {
-                changed.highest_pet = changed.highest_pet.max(pet.id.0);
-                changed.pets.insert(pet.id, pet);
-            }
+            Resolution::of_pet(changed.pets.get(&pet.id), &pet)?;
+            changed.highest.pet = changed.highest.pet.max(Some(pet.id));
+            changed.pets.insert(pet.id, pet);
         }
         let added = changed.pets.len() - before;
         changed.handover.rewrites += i64::from(added > 0);
-        changed.pet_changes += u64::from(added > 0);
-        for key in &keys {
-            api_keys::write(&mut changed, key)?;
+        changed.version.0 += u128::from(added > 0);
+        changed.key_revision.0 += u128::from(!keys.is_empty());
+        for key in keys {
+            let owner = changed.keys.values().find(|stored| stored.digest == key.digest);
+            let owner = owner.map(|owner| owner.id);
+            let resolved = Resolution::of_key(changed.keys.get(&key.id), owner, &key)?;
+            changed.highest.key = changed.highest.key.max(Some(key.id));
+            changed.keys.insert(key.id, resolved);
         }
-        changed.key_changes += u64::from(!keys.is_empty());
         for record in records {
-            let stored = changed.records.get(&record.id);
-            if Resolution::of_record(stored, &record)? == Resolution::Write {
-                changed.records.insert(record.id, record);
-            }
+            Resolution::of_record(changed.records.get(&record.id), &record)?;
+            changed.records.insert(record.id, record);
         }
-        changed.highest_pet = changed.highest_pet.max(highest.pet.map_or(0, |id| id.0));
-        changed.highest_key = changed.highest_key.max(highest.key.map_or(0, |id| id.0));
+        changed.highest.pet = changed.highest.pet.max(highest.pet);
+        changed.highest.key = changed.highest.key.max(highest.key);
         *state = changed;
         Ok(added as u64)
     }
@@ -83,15 +82,11 @@ impl Snapshot for State {
     }
 
     async fn highest_ids(&mut self) -> Result<HighestIds, StoreError> {
-        let some = |id: i64| (id > 0).then_some(id);
-        let (pet, key) = (some(self.highest_pet), some(self.highest_key));
-        Ok(HighestIds { pet: pet.map(PetId), key: key.map(KeyId) })
+        Ok(self.highest)
     }
 
     async fn pets(&mut self, after: Option<PetId>, limit: u32) -> Result<Vec<Pet>, StoreError> {
-        let after = after.map_or(Bound::Unbounded, Bound::Excluded);
-        let following = self.pets.range((after, Bound::Unbounded));
-        Ok(following.take(limit as usize).map(|(_, pet)| pet.clone()).collect())
+        Ok(self.pets_after(after).take(limit as usize).cloned().collect())
     }
 
     async fn keys(&mut self) -> Result<Vec<ApiKey>, StoreError> {

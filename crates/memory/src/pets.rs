@@ -1,7 +1,5 @@
 //! [`PetRepository`] in memory.
 
-use std::ops::Bound;
-
 use async_trait::async_trait;
 use petstore_domain::{
     AddError, Added, CatalogueVersion, IdempotencyDecision, IdempotencyRequest, NewPet, Pet, PetId,
@@ -31,18 +29,18 @@ impl PetRepository for MemoryStore {
     }
 
     async fn find(&self, id: PetId) -> Result<Versioned<Option<Pet>>, StoreError> {
-        let (state, version) = self.readable()?;
-        Ok(Versioned { value: state.pets.get(&id).cloned(), version })
+        let state = self.readable()?;
+        Ok(Versioned { value: state.pets.get(&id).cloned(), version: state.version() })
     }
 
     async fn list(&self, query: PetQuery) -> Result<Versioned<PetPage>, StoreError> {
-        let (state, version) = self.readable()?;
-        let after = query.after.map_or(Bound::Unbounded, Bound::Excluded);
-        let following = state.pets.range((after, Bound::Unbounded)).map(|(_, pet)| pet);
+        let state = self.readable()?;
+        let following = state.pets_after(query.after);
         let mut matching =
             following.filter(|pet| query.status.is_none() || pet.status == query.status);
         let pets = matching.by_ref().take(query.limit.get().into()).cloned().collect();
-        Ok(Versioned { value: PetPage { pets, more: matching.next().is_some() }, version })
+        let value = PetPage { pets, more: matching.next().is_some() };
+        Ok(Versioned { value, version: state.version() })
     }
 
     fn version(&self) -> Option<CatalogueVersion> {

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use petstore_domain::{CatalogueVersion, PetId, StoreError, WriterRole};
+use petstore_domain::{PetId, StoreError, WriterRole};
 
 use crate::state::State;
 
@@ -33,7 +33,7 @@ impl MemoryStore {
     pub fn delete_pet(&self, id: PetId) -> bool {
         let mut state = self.state();
         let deleted = state.pets.remove(&id).is_some();
-        state.pet_changes += u64::from(deleted);
+        state.version.0 += u128::from(deleted);
         state.handover.rewrites += i64::from(deleted);
         deleted
     }
@@ -45,15 +45,11 @@ impl MemoryStore {
         Ok(state)
     }
 
-    /// Locks the state for a read of animals. Fails if the phase of the store permits no reads. Also returns the
-    /// version; `None` while the store is sealed.
-    pub(crate) fn readable(
-        &self,
-    ) -> Result<(MutexGuard<'_, State>, Option<CatalogueVersion>), StoreError> {
+    /// Locks the state for a read of animals. Fails if the phase of the store permits no reads.
+    pub(crate) fn readable(&self) -> Result<MutexGuard<'_, State>, StoreError> {
         let state = self.state();
         state.handover.permit_read(self.reads_while_sealed)?;
-        let version = state.version();
-        Ok((state, version))
+        Ok(state)
     }
 
     /// Locks the state. The state is valid even after a panic, because methods change it only where they can no longer

@@ -37,18 +37,14 @@ pub(crate) struct Pair {
     pub(crate) cutoff: Timestamp,
 }
 
-/// Returns the cutoff for `now`. Records made at the cutoff or before have expired.
-pub(crate) fn cutoff(now: Timestamp) -> Timestamp {
-    now.minus(IdempotencyKey::LIFETIME)
-}
-
 impl Pair {
-    /// Takes a snapshot of each store.
+    /// Takes a snapshot of each store at the time `now`.
     pub(crate) async fn open(
         source: &dyn Archive,
         target: &dyn Archive,
-        cutoff: Timestamp,
+        now: Timestamp,
     ) -> Result<Self, TransferError> {
+        let cutoff = IdempotencyKey::cutoff(now);
         let (source, target) = tokio::join!(source.snapshot(), target.snapshot());
         let source = source.map_err(TransferError::Source)?;
         Ok(Self { source, target: target.map_err(TransferError::target)?, cutoff })

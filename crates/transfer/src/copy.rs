@@ -3,7 +3,7 @@
 use petstore_domain::{Archive, Handover, Phase, StoreId, StoreState, Timestamp, WriterRole};
 
 use crate::{
-    compare::{Pair, Position, cutoff},
+    compare::{Pair, Position},
     difference::Expect,
     error::TransferError,
     progress::OnProgress,
@@ -61,7 +61,7 @@ pub async fn copy(
     on_progress: OnProgress<'_>,
 ) -> Result<CopySummary, TransferError> {
     let states = states(source, target).await?;
-    let mut pair = Pair::open(source.archive, target.archive, cutoff(now)).await?;
+    let mut pair = Pair::open(source.archive, target.archive, now).await?;
     let total = pair.source.counts().await.map_err(TransferError::Source)?;
     let highest_before = pair.target.highest_ids().await.map_err(TransferError::target)?;
     let compared = pair.compare(Expect::Part, Position::default(), on_progress).await?;

@@ -25,7 +25,7 @@ use self::{
     step::{Change, End, Outcome, Step},
 };
 use crate::{
-    compare::{Pair, Position, cutoff},
+    compare::{Pair, Position},
     error::TransferError,
     progress::{OnProgress, TransferStep, report},
     rows::Copied,
@@ -165,14 +165,14 @@ impl<'m> Run<'m> {
         }
     }
 
-    /// Returns the cutoff of idempotency records at this moment.
-    fn cutoff(&self) -> Timestamp {
-        cutoff(self.mover.now.plus(self.began.elapsed()))
+    /// Returns the wall-clock time.
+    fn now(&self) -> Timestamp {
+        self.mover.now.plus(self.began.elapsed())
     }
 
     async fn pair(&mut self) -> Result<Pair, TransferError> {
         let Mover { source, target, .. } = self.mover;
-        Pair::open(&*source.archive, &*target.archive, self.cutoff()).await
+        Pair::open(&*source.archive, &*target.archive, self.now()).await
     }
 
     async fn finish(mut self) -> Result<MoveOutcome, TransferError> {

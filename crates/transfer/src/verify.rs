@@ -3,7 +3,7 @@
 use petstore_domain::{Archive, StoreCounts, Timestamp};
 
 use crate::{
-    compare::{Pair, Position, cutoff},
+    compare::{Pair, Position},
     difference::Expect,
     error::TransferError,
     progress::OnProgress,
@@ -24,7 +24,7 @@ pub async fn verify(
     now: Timestamp,
     on_progress: OnProgress<'_>,
 ) -> Result<StoreCounts, TransferError> {
-    let mut pair = Pair::open(source, target, cutoff(now)).await?;
+    let mut pair = Pair::open(source, target, now).await?;
     match pair.compare(Expect::Equal, Position::default(), on_progress).await {
         Ok(compared) => Ok(compared.counts),
         Err(TransferError::OtherData(difference)) => Err(TransferError::Different(difference)),

@@ -19,7 +19,7 @@ const MAX_TRIES: u32 = 100;
 /// # Errors
 /// [`KeyChangeError`].
 pub async fn add_key(keys: &dyn KeyStore, key: NewApiKey) -> Result<ApiKey, KeyChangeError> {
-    change(keys, |stored| stored.add(key.clone())).await
+    change(keys, |stored| stored.add(key.clone(), None)).await
 }
 
 /// Adds the first key of a store. Returns `None` if the store has keys, or if another process adds a key at the same
@@ -32,11 +32,9 @@ pub async fn add_first_key(
     key: NewApiKey,
 ) -> Result<Option<ApiKey>, KeyChangeError> {
     let add_first = |stored: &StoredKeys| {
-        if !stored.is_empty() {
-            return Ok((None, KeyChange::default()));
-        }
-        let (key, change) = stored.add(key.clone())?;
-        Ok((Some(key), change))
+        let added = stored.is_empty().then(|| stored.add(key.clone(), None)).transpose()?;
+        let (key, change) = added.unzip();
+        Ok((key, change.unwrap_or_default()))
     };
     change(keys, add_first).await
 }
@@ -52,7 +50,7 @@ pub async fn roll_key(
     key: NewApiKey,
     retire_at: Timestamp,
 ) -> Result<ApiKey, KeyChangeError> {
-    change(keys, |stored| stored.roll(key.clone(), retire_at)).await
+    change(keys, |stored| stored.add(key.clone(), Some(retire_at))).await
 }
 
 /// Revokes the selected keys, the live keys first, in as many saves as they take. Returns the revoked keys, ascending
@@ -67,11 +65,7 @@ pub async fn revoke_keys(
 ) -> Result<Vec<ApiKey>, StoreError> {
     let mut revoked = Vec::new();
     loop {
-        let revoke = |stored: &StoredKeys| -> Result<_, StoreError> {
-            let changed = stored.revoke(&selector, at)?;
-            Ok((changed.clone(), KeyChange { changed, ..KeyChange::default() }))
-        };
-        let some: Vec<_> = change(keys, revoke).await?;
+        let some = change(keys, |stored| stored.revoke(&selector, at)).await?;
         let is_last = some.len() < MAX_KEYS_PER_SAVE;
         revoked.extend(some);
         if is_last {

@@ -18,7 +18,7 @@ use std::{
 
 use crate::{
     access::{
-        authenticator::{Caller, KeyLabel, NamedKey},
+        authenticator::{AuthenticationError, Caller, KeyLabel, NamedKey},
         key::{ApiKey, KeyId, KeyState},
         key_store::{KeyChanges, KeyMark, KeyStore, MAX_KEYS_PER_SAVE},
         name::KeyName,
@@ -44,19 +44,6 @@ pub struct KeyRing {
     clock: Arc<dyn Clock>,
     service_key: Option<ServiceKey>,
     held: RwLock<Arc<HeldKeys>>,
-}
-
-/// The outcome of checking a key that a client presents.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum KeyCheck {
-    /// The key is live.
-    Granted(Caller),
-    /// The text does not have the form of a key.
-    Malformed,
-    /// The key is unknown (`None`), or revoked or expired, with its label.
-    NotLive(Option<KeyLabel>),
-    /// The last refresh is older than [`KeyRing::MAX_AGE`].
-    Stale,
 }
 
 /// A revoked key that clients still present.
@@ -131,28 +118,37 @@ impl KeyRing {
     }
 
     /// Checks a key against the keys of the last refresh, which began `age` ago (`None` before the first refresh).
-    /// Notes the use of a granted key.
-    pub fn check(&self, secret: &ApiKeySecret, age: Option<Duration>) -> KeyCheck {
+    /// Returns the caller with this key, and notes the use of the key.
+    ///
+    /// # Errors
+    /// - [`AuthenticationError::Refused`] if the key is not live or does not have the form of a key.
+    /// - [`AuthenticationError::Store`] if the last refresh is older than [`KeyRing::MAX_AGE`].
+    pub fn check(
+        &self,
+        secret: &ApiKeySecret,
+        age: Option<Duration>,
+    ) -> Result<Caller, AuthenticationError> {
+        let refused = |label| Err(AuthenticationError::Refused(label));
         let digest = secret.digest();
         if self.service_key.as_ref().is_some_and(|key| key.is(&digest)) {
-            return KeyCheck::Granted(Caller { digest, rights: KeyRights::Full });
+            return Ok(Caller { digest, rights: KeyRights::Full });
         }
         if !secret.is_well_formed() {
-            return KeyCheck::Malformed;
+            return refused(None);
         }
         if age.is_none_or(|age| age > Self::MAX_AGE) {
-            return KeyCheck::Stale;
+            return Err(StoreError::unavailable("the API keys in memory are too old").into());
         }
         // The common path of a request: only the lock is shared with other threads.
         let held = self.held.read().unwrap_or_else(PoisonError::into_inner);
-        let Some(held) = held.keys.get(&digest) else { return KeyCheck::NotLive(None) };
+        let Some(held) = held.keys.get(&digest) else { return refused(None) };
         let HeldKey { key, uses, .. } = &**held;
         let now = self.clock.now();
         if key.state(now) != KeyState::Live {
-            return KeyCheck::NotLive(Some(KeyLabel::Stored(key.name.clone())));
+            return refused(Some(KeyLabel::Stored(key.name.clone())));
         }
         uses.note(now);
-        KeyCheck::Granted(Caller { digest, rights: key.rights })
+        Ok(Caller { digest, rights: key.rights })
     }
 
     /// Returns the label of the caller's key; `None` if the store no longer holds the key.

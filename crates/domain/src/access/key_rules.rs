@@ -73,52 +73,46 @@ pub(crate) struct KeyChange {
 
 impl StoredKeys {
     /// Returns `key` with its identifier, and the change to save. The name is checked before the number of keys.
-    pub(crate) fn add(&self, key: NewApiKey) -> Result<(ApiKey, KeyChange), KeyChangeError> {
-        let now = key.created_at;
-        self.require_readable(&KeySelector::Name(key.name.clone()))?;
-        if self.live_of(&key.name, now).next().is_some() {
-            return Err(KeyChangeError::NameTaken);
-        }
-        let key = self.number(key)?;
-        Ok((key.clone(), self.with_pruning(vec![key], now)))
-    }
-
-    /// Returns `key` with its identifier, and the change to save: `key` and the live keys of its name, which now expire
-    /// at `retire_at` at the latest.
-    pub(crate) fn roll(
+    ///
+    /// With `retire_at`, the addition is a roll: the live keys of the name change too, and expire at `retire_at` at the
+    /// latest.
+    pub(crate) fn add(
         &self,
         key: NewApiKey,
-        retire_at: Timestamp,
+        retire_at: Option<Timestamp>,
     ) -> Result<(ApiKey, KeyChange), KeyChangeError> {
         let now = key.created_at;
         self.require_readable(&KeySelector::Name(key.name.clone()))?;
-        let mut changed: Vec<_> = self.live_of(&key.name, now).cloned().collect();
-        if changed.is_empty() {
-            return Err(KeyChangeError::NoSuchKey);
-        }
-        if changed.len() >= MAX_OF_ONE_NAME {
-            return Err(KeyChangeError::TooManyOfOneName(MAX_OF_ONE_NAME));
-        }
-        changed = changed.into_iter().map(|key| key.retired(retire_at)).collect();
+        let live: Vec<_> = self.live_of(&key.name, now).cloned().collect();
+        let mut changed: Vec<_> = match (live.len(), retire_at) {
+            (0, None) => Vec::new(),
+            (_, None) => return Err(KeyChangeError::NameTaken),
+            (0, Some(_)) => return Err(KeyChangeError::NoSuchKey),
+            (MAX_OF_ONE_NAME.., Some(_)) => {
+                return Err(KeyChangeError::TooManyOfOneName(MAX_OF_ONE_NAME));
+            }
+            (_, Some(at)) => live.into_iter().map(|key| key.retired(at)).collect(),
+        };
         let key = self.number(key)?;
         changed.push(key.clone());
         Ok((key, self.with_pruning(changed, now)))
     }
 
-    /// Returns the selected keys that are not revoked yet, with the revocation time `at`. Returns at most
-    /// [`MAX_KEYS_PER_SAVE`] keys, the live keys first.
+    /// Returns the selected keys that are not revoked yet, with the revocation time `at`, and the change to save.
+    /// Returns at most [`MAX_KEYS_PER_SAVE`] keys, the live keys first.
     pub(crate) fn revoke(
         &self,
         selector: &KeySelector,
         at: Timestamp,
-    ) -> Result<Vec<ApiKey>, StoreError> {
+    ) -> Result<(Vec<ApiKey>, KeyChange), StoreError> {
         self.require_readable(selector)?;
         let left = self.keys.iter().filter(|key| key.revoked_at.is_none());
         let selected = left.filter(|key| selector.selects(Some(key.id), Some(key.name.as_str())));
         let mut left: Vec<_> = selected.collect();
         left.sort_by_key(|key| key.state(at) != KeyState::Live);
         let revoked = |key: &ApiKey| ApiKey { revoked_at: Some(at), ..key.clone() };
-        Ok(left.into_iter().take(MAX_KEYS_PER_SAVE).map(revoked).collect())
+        let changed: Vec<_> = left.into_iter().take(MAX_KEYS_PER_SAVE).map(revoked).collect();
+        Ok((changed.clone(), KeyChange { changed, removed: Vec::new() }))
     }
 
     /// Returns the live keys, ascending by identifier.
@@ -160,15 +154,11 @@ impl StoredKeys {
         found.map_or(Ok(()), |found| Err(found.corruption.clone().into()))
     }
 
-    /// Returns `key` with the next identifier. Two random keys never have the same digest, so a digest that is stored
-    /// already is a fault of the caller.
+    /// Returns `key` with the next identifier. Does not compare the digest of `key` with stored digests, because a
+    /// store refuses a digest that it holds already.
     fn number(&self, key: NewApiKey) -> Result<ApiKey, KeyChangeError> {
         if self.live(key.created_at).count() >= MAX_LIVE_KEYS {
             return Err(KeyChangeError::TooManyKeys(MAX_LIVE_KEYS));
-        }
-        if self.keys.iter().any(|stored| stored.digest == key.digest) {
-            let message = "an API key with this digest is already stored";
-            return Err(StoreError::unavailable(message).into());
         }
         let ids = self.keys.iter().map(|key| key.id);
         let mut taken = ids.chain(self.corrupt.iter().filter_map(|corrupt| corrupt.id));

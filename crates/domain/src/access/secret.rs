@@ -17,17 +17,16 @@ const BASE62: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnop
 /// - 32 random base62 characters (190 bits)
 /// - the CRC-32 of both as 6 base62 characters, so that a typo is found without a call to the store
 #[derive(Clone, PartialEq, Eq)]
+#[must_use]
 pub struct ApiKeySecret(String);
 
 impl ApiKeySecret {
     /// Makes a key with full rights from 256 bits of the system's random source.
-    #[must_use]
     pub fn from_entropy(entropy: &[u8; 32]) -> Self {
         Self::with_rights(entropy, KeyRights::Full)
     }
 
     /// Makes a key with these rights from 256 bits of the system's random source.
-    #[must_use]
     pub fn with_rights(entropy: &[u8; 32], rights: KeyRights) -> Self {
         let mut number = *entropy;
         let mut text = String::from(rights.prefix());
@@ -39,7 +38,6 @@ impl ApiKeySecret {
     }
 
     /// Takes the text that a client presents as its key, in any form.
-    #[must_use]
     pub fn new(text: impl Into<String>) -> Self {
         Self(text.into())
     }
@@ -63,9 +61,8 @@ impl ApiKeySecret {
     #[must_use]
     pub fn is_well_formed(&self) -> bool {
         let Some((checked, check)) = self.0.as_bytes().split_last_chunk() else { return false };
-        let prefixes = KeyRights::ALL.map(|rights| rights.prefix().as_bytes());
-        let random = prefixes.into_iter().find_map(|prefix| checked.strip_prefix(prefix));
-        let Some(random) = random else { return false };
+        let prefix = self.rights().prefix().as_bytes();
+        let Some(random) = checked.strip_prefix(prefix) else { return false };
         random.len() == RANDOM_CHARS
             && random.iter().all(u8::is_ascii_alphanumeric)
             && *check == checksum(checked)
@@ -148,13 +145,11 @@ fn checksum(text: &[u8]) -> [u8; CHECK_CHARS] {
 /// Divides a big-endian number in place; the remainder is below 62.
 #[expect(clippy::cast_possible_truncation, reason = "256 * 62 / 62 fits a byte")]
 fn divide_by_62(number: &mut [u8; 32]) -> usize {
-    let mut remainder = 0_u16;
-    for byte in number {
-        let value = remainder << 8 | u16::from(*byte);
+    number.iter_mut().fold(0, |remainder, byte| {
+        let value = remainder << 8 | usize::from(*byte);
         *byte = (value / 62) as u8;
-        remainder = value % 62;
-    }
-    usize::from(remainder)
+        value % 62
+    })
 }
 
 #[cfg(test)]

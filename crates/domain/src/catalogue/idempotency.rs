@@ -34,6 +34,11 @@ impl IdempotencyKey {
         }
     }
 
+    /// Returns the expiry cutoff at the time `now`: a record made at the cutoff or before has expired.
+    pub fn cutoff(now: Timestamp) -> Timestamp {
+        now.minus(Self::LIFETIME)
+    }
+
     /// Returns the key.
     #[must_use]
     pub fn as_str(&self) -> &str {
@@ -113,7 +118,7 @@ impl IdempotencyRequest {
     /// Makes a request at the time `at`.
     #[must_use]
     pub fn new(id: IdempotencyId, pet: &NewPet, at: Timestamp) -> Self {
-        Self { id, fingerprint: Fingerprint::new(pet), at, cutoff: cutoff(at) }
+        Self { id, fingerprint: Fingerprint::new(pet), at, cutoff: IdempotencyKey::cutoff(at) }
     }
 
     /// Makes a request to add a batch of animals at most once in 24 hours. `digest` identifies the animals and their
@@ -122,7 +127,7 @@ impl IdempotencyRequest {
     pub fn of_batch(digest: [u8; 32], at: Timestamp) -> Self {
         // No API key has this digest.
         let id = IdempotencyId::new(&KeyDigest([0; 32]), &digest);
-        Self { id, fingerprint: Fingerprint(digest), at, cutoff: cutoff(at) }
+        Self { id, fingerprint: Fingerprint(digest), at, cutoff: IdempotencyKey::cutoff(at) }
     }
 
     /// Decides what a store does about the request, by the `stored` record with the id of the request.
@@ -146,10 +151,6 @@ impl IdempotencyRequest {
         let Self { id, fingerprint, at, cutoff: _ } = self;
         IdempotencyRecord { id, fingerprint, pet, at }
     }
-}
-
-fn cutoff(at: Timestamp) -> Timestamp {
-    at.minus(IdempotencyKey::LIFETIME)
 }
 
 /// A stored idempotency record.

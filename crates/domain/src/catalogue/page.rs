@@ -1,10 +1,7 @@
-//! The query of a list and its answer, one page (interface, sections 4.1 and 8).
+//! The query of a list, its answer (one page), and the cursor of the next page (interface, sections 4.1 and 8).
 
 use crate::{
-    catalogue::{
-        pet::{Pet, PetId},
-        status::PetStatus,
-    },
+    catalogue::pet::{Pet, PetId, PetStatus},
     plain_integer,
 };
 
@@ -36,8 +33,7 @@ impl PageLimit {
     /// # Errors
     /// If `text` is anything else, such as `+5`, `05` or `5.0`.
     pub fn parse(text: &str) -> Result<Self, InvalidPageLimit> {
-        let number = plain_integer::parse(text).ok_or(InvalidPageLimit)?;
-        Self::new(u8::try_from(number).map_err(|_| InvalidPageLimit)?)
+        plain_integer::parse(text).map_or(Err(InvalidPageLimit), Self::new)
     }
 
     /// Returns the number of animals, 1 to 100.
@@ -78,9 +74,50 @@ pub struct PetPage {
     pub more: bool,
 }
 
+/// The content of a cursor: the last animal of the previous page, and the filter of the walk. A cursor has no page
+/// size: a client may change its `limit` between pages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CursorPosition {
+    /// The last animal of the previous page.
+    pub after: PetId,
+    /// The status filter of the walk.
+    pub status: Option<PetStatus>,
+}
+
+impl CursorPosition {
+    /// Returns the position after `page`, the answer to `query`; `None` if `page` is the last.
+    #[must_use]
+    pub fn following(page: &PetPage, query: &PetQuery) -> Option<Self> {
+        let last = page.pets.last().filter(|_| page.more)?;
+        Some(Self { after: last.id, status: query.status })
+    }
+
+    /// Returns the query for the page after this position.
+    ///
+    /// # Errors
+    /// If `status` is not the filter of the walk.
+    pub fn resume(
+        self,
+        limit: PageLimit,
+        status: Option<PetStatus>,
+    ) -> Result<PetQuery, CursorMismatch> {
+        if self.status == status {
+            Ok(PetQuery { limit, status, after: Some(self.after) })
+        } else {
+            Err(CursorMismatch)
+        }
+    }
+}
+
+/// The cursor belongs to a walk with another `status` filter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("belongs to a list with another status filter: follow the link as it was given")]
+pub struct CursorMismatch;
+
 #[cfg(test)]
 mod tests {
-    use super::PageLimit;
+    use super::{CursorMismatch, CursorPosition, PageLimit, PetPage, PetQuery};
+    use crate::{CategoryId, NewPet, PetId, PetName, PetStatus};
 
     #[test]
     fn a_limit_is_a_plain_number_from_1_to_100() {
@@ -109,5 +146,35 @@ mod tests {
             assert!(PageLimit::parse(text).is_err(), "{text:?}");
         }
         assert_eq!(PageLimit::default().get(), 20);
+    }
+
+    #[test]
+    fn a_page_is_followed_by_another_exactly_when_there_are_more_animals() {
+        let name = PetName::parse("Rex").unwrap();
+        let rex = NewPet { name, category_id: CategoryId(1), status: None }.with_id(PetId(7));
+        let query = PetQuery { status: Some(PetStatus::Sold), ..PetQuery::default() };
+        let full = PetPage { pets: vec![rex], more: true };
+        let next = CursorPosition { after: PetId(7), status: Some(PetStatus::Sold) };
+        assert_eq!(CursorPosition::following(&full, &query), Some(next));
+        let last = PetPage { more: false, ..full };
+        assert_eq!(CursorPosition::following(&last, &query), None);
+        assert_eq!(CursorPosition::following(&PetPage::default(), &query), None);
+    }
+
+    #[test]
+    fn a_walk_continues_only_with_its_own_filter() {
+        let filters =
+            [None, Some(PetStatus::Available), Some(PetStatus::Pending), Some(PetStatus::Sold)];
+        for began in filters {
+            for used in filters {
+                let position = CursorPosition { after: PetId(7), status: began };
+                let expected = if began == used {
+                    Ok(PetQuery { limit: PageLimit::MAX, status: used, after: Some(PetId(7)) })
+                } else {
+                    Err(CursorMismatch)
+                };
+                assert_eq!(position.resume(PageLimit::MAX, used), expected);
+            }
+        }
     }
 }

@@ -8,8 +8,8 @@ use std::{fmt::Debug, sync::Arc, time::Duration};
 use fastrand::Rng;
 use petstore_domain::{
     AddError, Catalogue, CategoryId, Clock as _, CursorPosition, Idempotency, IdempotencyKey,
-    KeyChangeError, KeyCheck, KeyDigest, KeyRing, KeySelector, NewPet, PageLimit, Pet, PetName,
-    PetQuery, PetRepository, PetService, PetStatus, StoreError, load_keys,
+    KeyChangeError, KeyDigest, KeyRing, KeySelector, NewPet, PageLimit, Pet, PetName, PetQuery,
+    PetRepository, PetService, PetStatus, StoreError, load_keys,
 };
 
 use crate::{
@@ -179,7 +179,7 @@ impl Simulation {
             .refresh()
             .await
             .map(|()| self.ring.check(&secret(presented), Some(Duration::ZERO)));
-        let granted = check.map(|check| matches!(check, KeyCheck::Granted(_)));
+        let granted = check.map(|caller| caller.is_ok());
         let known = granted.as_ref().is_ok_and(|granted| *granted);
         let now = self.clock.now();
         self.check(granted, |model| model.is_granted(presented, now).unwrap_or(known));

@@ -3,7 +3,8 @@
 use std::{sync::Arc, time::Duration};
 
 use petstore_domain::{
-    ApiKeySecret, KeyChangeError, KeyId, KeyRights, KeySelector, KeyState, NewApiKey, add_first_key,
+    ApiKeySecret, KeyChangeError, KeyId, KeyRights, KeySelector, KeyState, NewApiKey, StoreError,
+    add_first_key,
 };
 
 use crate::support::{KeyAdmin, START, TestClock, name, parts, secret};
@@ -56,6 +57,17 @@ async fn a_name_belongs_to_one_live_key() {
     clock.advance(A_DAY);
     admin.create(name("web"), &secret(2), None).await.unwrap();
     assert_eq!(states(&admin).await, [KeyState::Expired, KeyState::Live]);
+}
+
+#[tokio::test]
+async fn a_stored_digest_is_refused_whether_its_key_is_live_or_not() {
+    let (admin, _clock) = admin();
+    admin.create(name("web"), &secret(1), None).await.unwrap();
+    for _ in 0..2 {
+        let known = admin.create(name("app"), &secret(1), None).await;
+        assert!(matches!(known, Err(KeyChangeError::Store(StoreError::Refused(_)))));
+        admin.revoke(KeySelector::Name(name("web"))).await.unwrap();
+    }
 }
 
 #[tokio::test]

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use petstore_domain::{RecordPosition, StoreCounts, WriterRole};
+use petstore_domain::{IdempotencyKey, RecordPosition, StoreCounts, WriterRole};
 use tokio::time::{Instant, timeout_at};
 
 use crate::{
@@ -94,7 +94,7 @@ impl Run<'_> {
         }
         let claim = self.seen.target.as_ref().map_or(0, |target| target.revision);
         let target = &*self.mover.target.archive;
-        let cutoff = self.cutoff();
+        let cutoff = IdempotencyKey::cutoff(self.now());
         let (writer, total) = (WriterRole::Mover(claim), StoreCounts::default());
         let writer = RowWriter { target, writer, cutoff, yields, total };
         let source = self.mover.source.archive.snapshot().await;

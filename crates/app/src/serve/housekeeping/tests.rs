@@ -10,9 +10,9 @@ use std::{
 use async_trait::async_trait;
 use petstore_domain::{
     AddError, Added, ApiKeySecret, Catalogue, CatalogueVersion, Corruption, IdempotencyRequest,
-    KeyChanges, KeyCheck, KeyId, KeyName, KeyRing, ManualClock, MockKeyStore, MockPetRepository,
-    NewApiKey, NewPet, Pet, PetId, PetPage, PetQuery, PetRepository, Purged, StoreError,
-    StoredKeys, Timestamp, Versioned,
+    KeyChanges, KeyId, KeyName, KeyRing, ManualClock, MockKeyStore, MockPetRepository, NewApiKey,
+    NewPet, Pet, PetId, PetPage, PetQuery, PetRepository, Purged, StoreError, StoredKeys,
+    Timestamp, Versioned,
 };
 use tokio::{
     task::JoinHandle,
@@ -120,7 +120,7 @@ async fn expiring_keys_are_searched_at_the_start_and_once_a_day() {
 async fn use_key(ring: &KeyRing) {
     ring.refresh().await.unwrap();
     let checked = ring.check(&ApiKeySecret::from_entropy(&[0; 32]), Some(Duration::ZERO));
-    assert!(matches!(checked, KeyCheck::Granted(_)));
+    assert!(checked.is_ok());
 }
 
 #[tokio::test(start_paused = true)]

@@ -9,11 +9,11 @@ use std::{
 
 use mockall::predicate::eq;
 
-use super::{KeyCheck, KeyRing};
+use super::KeyRing;
 use crate::{
-    ApiKey, ApiKeySecret, Caller, Clock, CorruptKey, Corruption, KeyChanges, KeyId, KeyLabel,
-    KeyMark, KeyName, KeyRevision, KeyRights, MAX_KEYS_PER_SAVE, ManualClock, MockKeyStore,
-    NamedKey, NewApiKey, ServiceKey, StoreError, StoredKeys, Timestamp,
+    ApiKey, ApiKeySecret, AuthenticationError, Caller, Clock, CorruptKey, Corruption, KeyChanges,
+    KeyId, KeyLabel, KeyMark, KeyName, KeyRevision, KeyRights, MAX_KEYS_PER_SAVE, ManualClock,
+    MockKeyStore, NamedKey, NewApiKey, ServiceKey, StoreError, StoredKeys, Timestamp,
 };
 
 const START: Timestamp = Timestamp(1_800_000_000_000);
@@ -50,8 +50,24 @@ async fn holding(keys: Vec<ApiKey>) -> (KeyRing, Arc<ManualClock>) {
     (ring, clock)
 }
 
-fn granted(seed: u8) -> KeyCheck {
-    KeyCheck::Granted(Caller { digest: secret(seed).digest(), rights: KeyRights::Full })
+/// The outcome of a check, in a form that can be compared.
+#[derive(Debug, PartialEq, Eq)]
+enum Check {
+    Granted(Caller),
+    Refused(Option<KeyLabel>),
+    Stale,
+}
+
+fn check(ring: &KeyRing, secret: &ApiKeySecret, age: Option<Duration>) -> Check {
+    match ring.check(secret, age) {
+        Ok(caller) => Check::Granted(caller),
+        Err(AuthenticationError::Refused(label)) => Check::Refused(label),
+        Err(AuthenticationError::Store(_)) => Check::Stale,
+    }
+}
+
+fn granted(seed: u8) -> Check {
+    Check::Granted(Caller { digest: secret(seed).digest(), rights: KeyRights::Full })
 }
 
 #[tokio::test]
@@ -64,11 +80,11 @@ async fn a_key_is_checked_only_against_recent_keys() {
         (Some(KeyRing::MAX_AGE + Duration::from_nanos(1)), false),
     ] {
         let (one, other) = if is_trusted {
-            (granted(1), KeyCheck::NotLive(None))
+            (granted(1), Check::Refused(None))
         } else {
-            (KeyCheck::Stale, KeyCheck::Stale)
+            (Check::Stale, Check::Stale)
         };
-        assert_eq!((ring.check(&secret(1), age), ring.check(&secret(2), age)), (one, other));
+        assert_eq!((check(&ring, &secret(1), age), check(&ring, &secret(2), age)), (one, other));
     }
 }
 
@@ -80,8 +96,8 @@ async fn a_key_of_another_form_is_refused_even_if_the_store_has_it() {
     let (ring, _clock) = holding(vec![held, stored(2)]).await;
     for age in [None, FRESH] {
         for text in [wrong.as_str(), "", "pst_", "a-key-of-another-form"] {
-            let check = ring.check(&ApiKeySecret::new(text), age);
-            assert_eq!(check, KeyCheck::Malformed, "{text:?}");
+            let outcome = check(&ring, &ApiKeySecret::new(text), age);
+            assert_eq!(outcome, Check::Refused(None), "{text:?}");
         }
     }
 }
@@ -92,14 +108,14 @@ async fn the_service_key_needs_no_store() {
     let keys = Arc::new(MockKeyStore::new()); // No call is expected.
     let clock = Arc::new(ManualClock::new(START));
     let ring = KeyRing::new(keys, clock, Some(ServiceKey::parse(key).unwrap()));
-    let KeyCheck::Granted(caller) = ring.check(&ApiKeySecret::new(key), None) else {
+    let Check::Granted(caller) = check(&ring, &ApiKeySecret::new(key), None) else {
         panic!("the service key is refused")
     };
     assert_eq!(ring.key_label(&caller), Some(KeyLabel::Service));
     let own = NamedKey { label: KeyLabel::Service, expires_at: None };
     assert_eq!(ring.named_keys(), [own]);
     let other = ApiKeySecret::new("another-key-of-any-form");
-    assert_eq!(ring.check(&other, None), KeyCheck::Malformed);
+    assert_eq!(check(&ring, &other, None), Check::Refused(None));
 }
 
 /// Returns changes up to the state `revision`: rows with their stamps, and the sum of all stamps.
@@ -151,7 +167,7 @@ async fn all_keys_are_loaded_only_if_the_changes_are_incomplete() {
     let (ring, _clock) = ring(keys);
     for (step, (fails, live)) in expected.into_iter().enumerate() {
         assert_eq!(ring.refresh().await.is_err(), fails, "{step}");
-        let granted = |seed: &u8| ring.check(&secret(*seed), FRESH) == granted(*seed);
+        let granted = |seed: &u8| check(&ring, &secret(*seed), FRESH) == granted(*seed);
         assert_eq!((1..=6).filter(granted).collect::<Vec<_>>(), live, "{step}");
     }
 }
@@ -169,7 +185,7 @@ async fn a_changed_key_keeps_its_uses() {
     keys.expect_note_uses().once().with(eq(vec![(KeyId(1), START)])).returning(|_| Ok(()));
     let (ring, _clock) = ring(keys);
     ring.refresh().await.unwrap();
-    assert_eq!(ring.check(&secret(1), FRESH), granted(1));
+    assert_eq!(check(&ring, &secret(1), FRESH), granted(1));
     ring.refresh().await.unwrap();
     ring.refresh().await.unwrap();
     ring.write_back_uses().await.unwrap();
@@ -181,14 +197,14 @@ async fn a_refusal_names_a_key_that_is_no_longer_live() {
     let expiry = START.plus(Duration::from_millis(50));
     let brief = ApiKey { expires_at: Some(expiry), ..stored(3) };
     let (ring, clock) = holding(vec![stored(1), revoked, brief]).await;
-    let named = KeyCheck::NotLive(web());
-    assert_eq!(ring.check(&secret(2), FRESH), named);
+    let named = Check::Refused(web());
+    assert_eq!(check(&ring, &secret(2), FRESH), named);
     clock.advance(Duration::from_millis(49));
-    assert_eq!((ring.check(&secret(3), FRESH), ring.live_keys()), (granted(3), 2));
+    assert_eq!((check(&ring, &secret(3), FRESH), ring.live_keys()), (granted(3), 2));
     let ends = NamedKey { label: web().unwrap(), expires_at: Some(expiry) };
     assert!(ring.named_keys().contains(&ends));
     clock.advance(Duration::from_millis(1));
-    assert_eq!((ring.check(&secret(3), FRESH), ring.live_keys()), (named, 1));
+    assert_eq!((check(&ring, &secret(3), FRESH), ring.live_keys()), (named, 1));
     let still = NamedKey { label: web().unwrap(), expires_at: None };
     assert_eq!(ring.named_keys(), [still]);
     let caller = |seed| Caller { digest: secret(seed).digest(), rights: KeyRights::Full };
@@ -208,11 +224,11 @@ async fn a_corrupt_key_is_refused_and_others_are_granted() {
     let (ring, _clock) = ring(keys);
     assert_eq!(ring.corruptions(), []);
     ring.refresh().await.unwrap();
-    assert_eq!(ring.check(&secret(2), FRESH), granted(2));
-    assert_eq!(ring.check(&secret(1), FRESH), KeyCheck::NotLive(None));
+    assert_eq!(check(&ring, &secret(2), FRESH), granted(2));
+    assert_eq!(check(&ring, &secret(1), FRESH), Check::Refused(None));
     assert_eq!(ring.corruptions(), [corruption]);
     ring.refresh().await.unwrap();
-    assert_eq!(ring.check(&secret(1), FRESH), granted(1));
+    assert_eq!(check(&ring, &secret(1), FRESH), granted(1));
     assert_eq!(ring.corruptions(), []);
 }
 
@@ -236,7 +252,7 @@ async fn uses_are_written_back_once_a_minute_and_when_a_key_ends() {
     let (ring, clock) = ring(keys);
     ring.refresh().await.unwrap();
     ring.write_back_uses().await.unwrap(); // No key was used yet.
-    let use_it = || assert_eq!(ring.check(&secret(1), FRESH), granted(1));
+    let use_it = || assert_eq!(check(&ring, &secret(1), FRESH), granted(1));
     use_it();
     assert!(ring.write_back_uses().await.is_err());
     ring.write_back_uses().await.unwrap(); // The first use is written at once.
@@ -270,7 +286,7 @@ async fn uses_of_many_keys_are_written_in_several_calls() {
     let (ring, _clock) = ring(keys);
     ring.refresh().await.unwrap();
     for seed in 1..=250 {
-        assert_eq!(ring.check(&secret(seed), FRESH), granted(seed));
+        assert_eq!(check(&ring, &secret(seed), FRESH), granted(seed));
     }
     ring.write_back_uses().await.unwrap();
     assert_eq!(*sizes.lock().unwrap(), [MAX_KEYS_PER_SAVE, MAX_KEYS_PER_SAVE, 50]);

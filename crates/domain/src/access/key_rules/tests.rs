@@ -52,28 +52,28 @@ fn corrupt(id: i64, called: &str) -> CorruptKey {
 fn a_key_is_added_under_the_next_identifier_and_a_free_name() {
     let stored = vec![expired(1, "web"), revoked(2, "web"), key(3, "app")];
     let stored = StoredKeys { next_id: KeyId(9), ..stored.into() };
-    let (added, change) = stored.add(new(9, "web")).unwrap();
+    let (added, change) = stored.add(new(9, "web"), None).unwrap();
     assert_eq!(added, key(9, "web"));
     assert_eq!((change.changed, change.removed), (vec![added], vec![]));
-    assert!(matches!(stored.add(new(9, "app")), Err(KeyChangeError::NameTaken)));
-    // The digest is stored already, by a live or an ended key.
-    let known = stored.add(new(2, "x"));
-    assert!(matches!(known, Err(KeyChangeError::Store(StoreError::Unavailable(_)))));
+    assert!(matches!(stored.add(new(9, "app"), None), Err(KeyChangeError::NameTaken)));
 }
 
 #[test]
 fn the_number_of_live_keys_is_limited() {
     let mut stored = many(1);
-    let (last, _) = stored.add(new(-1, "x")).unwrap();
+    let (last, _) = stored.add(new(-1, "x"), None).unwrap();
     stored.keys.push(last);
     stored.next_id = KeyId(100_000);
-    assert!(matches!(stored.add(new(-2, "k1")), Err(KeyChangeError::NameTaken)));
-    assert!(matches!(stored.add(new(-2, "y")), Err(KeyChangeError::TooManyKeys(MAX_LIVE_KEYS))));
-    assert!(matches!(stored.roll(new(-2, "y"), LATER), Err(KeyChangeError::NoSuchKey)));
-    let full = stored.roll(new(-2, "k1"), LATER);
+    assert!(matches!(stored.add(new(-2, "k1"), None), Err(KeyChangeError::NameTaken)));
+    assert!(matches!(
+        stored.add(new(-2, "y"), None),
+        Err(KeyChangeError::TooManyKeys(MAX_LIVE_KEYS))
+    ));
+    assert!(matches!(stored.add(new(-2, "y"), Some(LATER)), Err(KeyChangeError::NoSuchKey)));
+    let full = stored.add(new(-2, "k1"), Some(LATER));
     assert!(matches!(full, Err(KeyChangeError::TooManyKeys(MAX_LIVE_KEYS))));
     stored.keys[6].expires_at = Some(NOW);
-    stored.add(new(-2, "y")).unwrap();
+    stored.add(new(-2, "y"), None).unwrap();
 }
 
 #[test]
@@ -82,7 +82,7 @@ fn a_roll_retires_every_live_key_of_its_name_and_no_other() {
     let stored: StoredKeys =
         vec![key(1, "web"), key(2, "app"), expired(3, "web"), soon.clone(), revoked(5, "web")]
             .into();
-    let (rolled, change) = stored.roll(new(6, "web"), LATER).unwrap();
+    let (rolled, change) = stored.add(new(6, "web"), Some(LATER)).unwrap();
     assert_eq!(rolled, key(6, "web"));
     let ended = ApiKey { expires_at: Some(LATER), ..key(1, "web") };
     assert_eq!((change.changed, change.removed), (vec![ended, soon, rolled], vec![]));
@@ -107,10 +107,10 @@ fn the_newest_live_key_decides_the_lifetime() {
 fn the_number_of_live_keys_of_one_name_is_limited() {
     let count = i64::try_from(MAX_OF_ONE_NAME).unwrap();
     let mut stored: StoredKeys = (1..=count).map(|id| key(id, "web")).collect::<Vec<_>>().into();
-    let refused = stored.roll(new(-1, "web"), LATER);
+    let refused = stored.add(new(-1, "web"), Some(LATER));
     assert!(matches!(refused, Err(KeyChangeError::TooManyOfOneName(MAX_OF_ONE_NAME))));
     stored.keys[0].expires_at = Some(NOW);
-    let (_, change) = stored.roll(new(-1, "web"), LATER).unwrap();
+    let (_, change) = stored.add(new(-1, "web"), Some(LATER)).unwrap();
     assert_eq!(change.changed.len(), MAX_OF_ONE_NAME);
 }
 
@@ -119,7 +119,8 @@ fn live_and_expired_keys_are_revoked() {
     let stored: StoredKeys =
         vec![expired(1, "web"), revoked(2, "web"), key(3, "web"), key(4, "app")].into();
     let ids = |selector| -> Vec<i64> {
-        let revoked = stored.revoke(&selector, LATER).unwrap();
+        let (revoked, change) = stored.revoke(&selector, LATER).unwrap();
+        assert_eq!((&change.changed, change.removed), (&revoked, vec![]));
         assert!(revoked.iter().all(|key| key.revoked_at == Some(LATER)));
         revoked.iter().map(|key| key.id.0).collect()
     };
@@ -137,26 +138,26 @@ fn the_key_of_a_corrupt_row_is_not_changed() {
     stored.corrupt = vec![corrupt(2, "app"), CorruptKey { name: None, ..corrupt(7, "") }];
     stored.next_id = KeyId(8);
     assert!(matches!(
-        stored.add(new(8, "app")),
+        stored.add(new(8, "app"), None),
         Err(KeyChangeError::Store(StoreError::Corrupt(_)))
     ));
-    let refused = stored.roll(new(8, "app"), LATER);
+    let refused = stored.add(new(8, "app"), Some(LATER));
     assert!(matches!(refused, Err(KeyChangeError::Store(StoreError::Corrupt(_)))));
     for selector in [KeySelector::Name(name("app")), KeySelector::Id(KeyId(7))] {
         assert!(matches!(stored.revoke(&selector, LATER), Err(StoreError::Corrupt(_))));
     }
     // Other keys can still be changed.
-    assert_eq!(stored.add(new(8, "x")).unwrap().0.id, KeyId(8));
-    assert_eq!(stored.roll(new(8, "web"), LATER).unwrap().0.id, KeyId(8));
-    assert_eq!(stored.revoke(&KeySelector::Id(KeyId(1)), LATER).unwrap().len(), 1);
+    assert_eq!(stored.add(new(8, "x"), None).unwrap().0.id, KeyId(8));
+    assert_eq!(stored.add(new(8, "web"), Some(LATER)).unwrap().0.id, KeyId(8));
+    assert_eq!(stored.revoke(&KeySelector::Id(KeyId(1)), LATER).unwrap().0.len(), 1);
 }
 
 #[test]
 fn an_identifier_in_use_is_not_assigned() {
     let mut stored: StoredKeys = vec![key(i64::MAX - 1, "web")].into();
-    assert_eq!(stored.add(new(1, "x")).unwrap().0.id, KeyId(i64::MAX));
+    assert_eq!(stored.add(new(1, "x"), None).unwrap().0.id, KeyId(i64::MAX));
     stored.corrupt = vec![corrupt(i64::MAX, "app")];
-    let refused = stored.add(new(1, "x"));
+    let refused = stored.add(new(1, "x"), None);
     assert!(matches!(refused, Err(KeyChangeError::Store(StoreError::Refused(_)))));
 }
 
@@ -176,16 +177,16 @@ fn keys_that_ended_first_are_removed_first() {
     let mut keys: Vec<_> = (1..=count).map(ended).collect();
     keys.push(key(count + 1, "app"));
     let stored: StoredKeys = keys.clone().into();
-    assert_eq!(stored.add(new(-1, "x")).unwrap().1.removed, []);
+    assert_eq!(stored.add(new(-1, "x"), None).unwrap().1.removed, []);
     keys.extend((count + 2..count + 5).map(ended));
     let stored: StoredKeys = keys.clone().into();
     let removed = [count + 4, count + 3, count + 2].map(KeyId);
-    assert_eq!(stored.add(new(-1, "x")).unwrap().1.removed, removed);
-    assert_eq!(stored.roll(new(-1, "app"), LATER).unwrap().1.removed, removed);
+    assert_eq!(stored.add(new(-1, "x"), None).unwrap().1.removed, removed);
+    assert_eq!(stored.add(new(-1, "app"), Some(LATER)).unwrap().1.removed, removed);
     // One save removes no more keys than it has room for.
     keys.extend((count + 5..count + 205).map(ended));
     let stored: StoredKeys = keys.into();
-    assert_eq!(stored.add(new(-1, "x")).unwrap().1.removed.len(), 99);
+    assert_eq!(stored.add(new(-1, "x"), None).unwrap().1.removed.len(), 99);
 }
 
 const DAY: i64 = 86_400_000;
