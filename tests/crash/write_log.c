@@ -1,5 +1,5 @@
-/* Preloaded into a server, this logs every change of a file in the folder WRITE_LOG_FOLDER to the file
- * WRITE_LOG, in the order in which the changes were made. The changes themselves are left as they are.
+/* Preloaded into a server, this library logs every change of a file in the folder WRITE_LOG_FOLDER to the
+ * file WRITE_LOG, in the order in which the changes were made. The changes themselves are left as they are.
  *
  * A record: the kind (1 byte), a number (8 bytes), the lengths of the path and of the data (4 bytes
  * each), the path, the data. The number of a write is its offset, of a truncation the new length, of a

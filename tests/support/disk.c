@@ -1,5 +1,5 @@
-/* Preloaded into a server, this lets a test make the disk hang or fail, and notes what is opened and
- * synchronized.
+/* Preloaded into a server, this library lets a test make the disk hang or fail, and notes which files are
+ * opened and synchronized.
  *
  * TEST_DISK names a folder.
  * - While the folder has a file `hang`, each read of a file called `petstore.db` writes a line to `reads` there,

@@ -23,18 +23,18 @@ const SERVER_CONNECTIONS: u32 = 4;
 /// program and its settings file.
 const SCRIPT: &str = "\"$0\" \"$1\" & cat >/dev/null; kill \"$!\"; wait";
 
-/// The time for which `PgBouncer` assigns a server connection to a client.
+/// The rule by which `PgBouncer` assigns a server connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pooling {
     /// To one client until the client disconnects.
     Session,
     /// To one client until the client disconnects. There are few server connections, so other clients wait.
     FewSessions,
-    /// For one transaction.
+    /// To one client for one transaction.
     Transaction,
-    /// For one transaction. Ignores the options in a client's startup message.
+    /// To one client for one transaction. The pooler ignores the options in a client's startup message.
     TransactionWithoutOptions,
-    /// For one statement.
+    /// To one client for one statement.
     Statement,
 }
 
