@@ -1,7 +1,7 @@
-"""Fails if a `cargo test` line of a document, or a test that GUARANTEES names, runs no test.
+"""Fails if a `cargo test` line of a document runs no test, or if GUARANTEES names a test that does not exist.
 
-The list of tests comes from the programs built with PETSTORE_TEST_ALL=1. A line without that variable skips the tests that
-need `time`: the sources mark these tests.
+The list of tests comes from the programs built with PETSTORE_TEST_ALL=1, which `.ci/run` sets. A line without this
+variable skips the tests that need `time`: this script finds them by their attributes in the sources.
 """
 
 import json
@@ -16,7 +16,7 @@ DOCUMENTS = [Path("README.md"), *sorted(Path("docs").rglob("*.md"))]
 ALL = "PETSTORE_TEST_ALL=1"
 # Lines with these flags need a build of their own, so cargo lists their tests.
 ELSEWHERE = ("--features", "--manifest-path")
-# Placeholders for any name.
+# Words of a line that stand for any name.
 PLACEHOLDERS = ("A::B", "A", "B")
 
 

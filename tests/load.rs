@@ -1,4 +1,5 @@
-//! Writers, readers and probes that work beside a test, a journal of their requests, and a checker of the resulting list.
+//! Writers, readers and probes that work beside a test, a journal of their requests, and a checker of the resulting
+//! list.
 //!
 //! A client ends when its assertion fails. The test then fails at its next use of the load. A test that fails drops
 //! its load, which ends the clients.
@@ -201,7 +202,7 @@ impl Worker {
         self.over.load(Ordering::SeqCst)
     }
 
-    /// Adds unique animals. Repeats every fourth addition that has an idempotency key.
+    /// Adds unique animals. With idempotency keys, repeats every fourth addition.
     fn write(&self, number: usize, with_key: bool, stored: Option<&String>) {
         for n in 0.. {
             let mut addition = Addition::new(&format!("w{number} n{n}"), n, with_key);
@@ -217,8 +218,8 @@ impl Worker {
         }
     }
 
-    /// Sends an addition: with an idempotency key until it is acknowledged, without one once. Returns whether the addition
-    /// was acknowledged.
+    /// Sends an addition once, or with an idempotency key until it is acknowledged. Returns whether the addition was
+    /// acknowledged.
     fn add(&self, addition: &Addition) -> bool {
         let (kind, mut last_try) = (addition.kind(), None);
         while self.send(kind, addition.call(&self.client), Some(addition)).is_none() {
@@ -233,13 +234,14 @@ impl Worker {
         true
     }
 
-    /// Reads the animal that was acknowledged last, which must be there, and the first page, which must not lose animals.
+    /// Reads the animal that was acknowledged last, which must be there, and the first page, which must not lose
+    /// animals.
     fn read(&self) {
         let (mut tag, mut first) = (None::<String>, Vec::new());
         while !self.is_over() {
             if let Some(known) = self.journal.last_added() {
                 let found = self.get(&format!("/v1/pets/{}", id_of(&known)), None);
-                assert!(found.is_none_or(|found| found.json() == known), "not as it was: {known}");
+                assert!(found.is_none_or(|found| found.json() == known), "it has changed: {known}");
             }
             let page = self.get("/v1/pets?limit=5", tag.as_deref());
             if let Some(page) = page.filter(|page| page.status == 200) {

@@ -56,6 +56,7 @@ const OURS: [(&str, &[&str]); 19] = [
     // An adapter and a service, as the guides show them to authors outside this repository.
     ("example-adapter", &["petstore", "petstore-domain", "petstore-storage"]),
     ("example-testing", &["petstore-domain"]),
+    // An adapter that stays as it was written for petstore 2.0.
     ("petstore-kept", &["petstore-domain"]),
     // A program around the HTTP adapter, with a store of its choice.
     ("example-http", &["petstore-domain", "petstore-http", "petstore-memory"]),
@@ -143,8 +144,8 @@ fn a_forbidden_arrow_is_reported() {
     }
 }
 
-/// Returns the ways in which a package brings mocks into a release build. A build of tests always has them, because cargo
-/// unifies features.
+/// Returns the ways in which a package brings mocks into a release build. A build of tests always has mocks, because
+/// cargo unifies features.
 fn ways_for_mocks(package: &Package) -> Vec<String> {
     let is_domain = package.name == "petstore-domain";
     let released = package.dependencies.iter().filter(|it| !it.is_dev());

@@ -1,6 +1,7 @@
 //! Checks of the documents: the targets of their links, and the code that they show.
 //!
-//! `.ci/documented.py` checks the names of tests.
+//! `.ci/documented.py` checks that the `cargo test` commands of the documents run tests, and that the tests that
+//! GUARANTEES names exist.
 
 use std::{fs, path::Path};
 
@@ -120,12 +121,12 @@ fn every_path_in_a_document_exists() {
 }
 
 #[test]
-fn every_snippet_is_compiled() {
+fn every_snippet_is_part_of_the_file_that_it_names() {
     for guide in ["docs/ADAPTERS.md", "docs/MOCKS.md"] {
         let snippets = snippets(&text(guide));
         assert!(!snippets.is_empty(), "{guide}");
         for (file, code) in snippets {
-            assert!(!file.is_empty(), "{guide} does not say where this stands:\n{code}");
+            assert!(!file.is_empty(), "{guide} does not name the file of this snippet:\n{code}");
             let source = text(&file);
             // A `…` marks lines that the guide leaves out.
             for part in code.split('…').map(|part| part.trim_matches(['\n', ' ', '/'])) {

@@ -89,7 +89,7 @@ fn a_package_has_the_prefix_and_its_folder_does_not() {
 }
 
 /// The ports with several methods. A port may gain a method with a default body. A wrapper without that method
-/// still compiles, but never calls the port behind it, so clippy must refuse it.
+/// still compiles, but never calls the port behind it, so clippy must refuse the wrapper.
 const PORTS: [&str; 7] =
     ["Archive", "Authenticator", "Handover", "KeyStore", "PetRepository", "PetService", "Snapshot"];
 

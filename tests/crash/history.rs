@@ -14,7 +14,7 @@ pub(crate) struct File {
 }
 
 impl File {
-    /// Records that the changes of this file among the first `records` are on the disk.
+    /// Marks the changes of this file among the first `records` log records as certainly on the disk.
     fn sync(&mut self, records: usize) {
         let covered = self.pending.iter().take_while(|(number, _)| *number < records).count();
         for (_, change) in self.pending.drain(..covered) {
@@ -22,8 +22,8 @@ impl File {
         }
     }
 
-    /// Records that the folder's entries are on the disk as of the first `records`. A file that was unlinked by then
-    /// stays deleted.
+    /// Marks the unlinks of this file among the first `records` log records as certainly on the disk, because the
+    /// folder was synced.
     fn sync_name(&mut self, records: usize) {
         let gone = self
             .pending

@@ -54,7 +54,7 @@ impl WriteLog {
         Self { folder, library }
     }
 
-    /// Builds a server on `store` that writes this log.
+    /// Builds the command of a server on `store` that writes this log.
     pub(crate) fn launch(&self, store: &Store) -> Launch {
         let text = |path: &Path| path.to_str().unwrap().to_owned();
         Launch::on(store)

@@ -18,7 +18,7 @@ use crate::{
     },
 };
 
-/// The number of requests of each kind to the instance that is cut off.
+/// The number of times that each kind of request is sent to the instance that is cut off.
 const ROUNDS: usize = 2;
 
 /// An instance on the host of a node, and the answers that it gave before the cut.
@@ -73,7 +73,7 @@ impl Inside {
         }
         // `/readyz` may repeat its answer for a second.
         let ready = self.client.get("/readyz").anonymous();
-        wait::until("it is not ready", || ready.clone().send().status == 503);
+        wait::until("the instance is not ready", || ready.clone().send().status == 503);
         self.client.get("/livez").anonymous().send().is(200);
     }
 }

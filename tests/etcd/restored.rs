@@ -71,7 +71,7 @@ fn an_instance_on_a_restored_node_logs_in_again_and_gives_new_pages_new_tags() {
     for ((client, _), tag) in clients.iter().zip(&tags) {
         let call = client.get("/v1/pets").header("if-none-match", tag);
         let answers = || call.clone().send().status != 503;
-        wait::until("it works again", answers);
+        wait::until("the instance works again", answers);
         assert_eq!(pets(&call.send().is(200)).len(), 1);
     }
     add(&clients[0].0, &pet("zwei"));

@@ -32,7 +32,7 @@ pub(crate) struct Outage<'a> {
 const BEFORE: usize = 40;
 const AFTER: usize = 40;
 
-/// The kinds of request that a broken connection ends, because they cannot wait for the store's return.
+/// The kinds of request that fail when a connection breaks, because they do not wait for the store's return.
 const READS: [Kind; 2] = [Kind::Read, Kind::Ready];
 
 impl Outage<'_> {
@@ -77,8 +77,8 @@ impl Outage<'_> {
             let during: Vec<_> = during.collect();
             // In a short outage, every addition may have begun before the outage or may still be waiting.
             let known = READS.contains(&kind) || self.lasts > 2 * CALL;
-            assert!(!known || !during.is_empty(), "{what}: nothing is known of {kind:?}");
-            // The client checks that a 503 has Retry-After and the three fields.
+            assert!(!known || !during.is_empty(), "{what}: no {kind:?} in the outage");
+            // The client checks that a 503 has Retry-After, and the three fields of an error.
             assert!(during.iter().all(|entry| entry.status == 503), "{what}: {during:?}");
         }
         let mut live = entries.iter().filter(|entry| entry.kind == Kind::Live);

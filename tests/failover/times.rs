@@ -1,4 +1,4 @@
-//! Time limits, and the assertion that holds them.
+//! Time limits, and the assertion that checks them.
 
 use std::time::Duration;
 

@@ -15,7 +15,7 @@ const PAGE: usize = 4096;
 /// The number of animals, enough for many pages of the file.
 const ANIMALS: usize = 300;
 
-/// Returns a stopped store with many pages, the content of its file, and its animals.
+/// Returns a stopped store whose file has many pages, the content of the file, and the animals.
 fn large() -> (Store, Vec<u8>, Vec<Value>) {
     let (store, server) = Server::on_file();
     let client = server.client();
@@ -46,7 +46,7 @@ fn a_damaged_page_fails_only_the_requests_for_it_until_a_repair() {
     let get = |pet: &Value| client.get(&format!("/v1/pets/{}", id_of(pet))).send();
     let id = "the-request-that-met-it";
     for _ in 0..3 {
-        // SQLite puts a new animal on the page of the last animal.
+        // SQLite puts a new animal on the file page of the last animal.
         client.add(&pet("refused")).header("x-request-id", id).send().refuses(503, "unavailable");
         get(last).refuses(503, "unavailable");
         assert_eq!(&get(first).is(200).json(), first);

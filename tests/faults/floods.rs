@@ -26,7 +26,7 @@ const PAUSE: Duration = Duration::from_millis(1);
 const MAX_GROWTH: u64 = 32 * 1024;
 
 fn server() -> Server {
-    // Longer than the tests' client keeps an idle connection.
+    // The idle timeout is longer than the tests' client keeps an idle connection.
     let launch = Launch::on(&Store::memory()).flag("--header-timeout", "4s");
     launch
         .flag("--idle-timeout", "4s")
@@ -133,7 +133,7 @@ fn has_not_grown(server: &Server, before: u64) {
 
 #[petstore_testing::needs(time)]
 #[test]
-fn a_thousand_streams_that_never_end() {
+fn connections_with_a_thousand_endless_streams_are_closed() {
     let server = server();
     add(&server.client(), &pet("before"));
     let before = reset_peak_memory(&server);

@@ -43,12 +43,12 @@ fn the_service_sees_only_requests_that_the_proxy_sent(kind: Kind) {
 
 #[needs(nginx, time)]
 #[test]
-fn behind_nginx() {
+fn no_request_is_smuggled_through_nginx() {
     the_service_sees_only_requests_that_the_proxy_sent(Kind::Nginx);
 }
 
 #[needs(haproxy, time)]
 #[test]
-fn behind_haproxy() {
+fn no_request_is_smuggled_through_haproxy() {
     the_service_sees_only_requests_that_the_proxy_sent(Kind::Haproxy);
 }

@@ -23,8 +23,10 @@ const WRITERS: usize = 4;
 const READERS: usize = 2;
 /// The number of writes before and after a fault, and of reads during and after the fault.
 const ENOUGH: usize = 30;
-/// The number of writes during a fault: one of each writer. Each write waits for seconds if another process holds the lock.
+/// The number of refused writes during a fault: one of each writer. Each write waits for seconds if another process
+/// holds the lock.
 const REFUSALS: usize = WRITERS;
+
 /// Asserts the promises of this file for a fault from `begin` to `end`. The log must contain `cause`.
 #[track_caller]
 fn is_survived(
@@ -122,7 +124,7 @@ fn after_a_failed_synchronization_the_writer_opens_another_connection() {
     let before = [add(&client, &pet("one")), add(&client, &pet("two"))];
     let opens = disk.opens();
     add(&client, &pet("three"));
-    assert_eq!(disk.opens(), opens, "a write opens nothing");
+    assert_eq!(disk.opens(), opens, "the write has opened a file");
 
     disk.fail(BROKEN_SYNCS);
     client.add(&pet("refused")).send().refuses(503, "unavailable");
@@ -131,7 +133,7 @@ fn after_a_failed_synchronization_the_writer_opens_another_connection() {
     assert!(disk.opens() > opens, "the writer goes on with the connection that failed");
     let opens = disk.opens();
     add(&client, &pet("and on"));
-    assert_eq!(disk.opens(), opens, "it is opened once");
+    assert_eq!(disk.opens(), opens, "the writer has opened the store once more");
     let all = everything(&client);
     assert!(all.starts_with(&before) && all.contains(&after), "{all:?}");
 }

@@ -1,7 +1,7 @@
 //! Many simultaneous clients that send slowly, send nothing, or read nothing. The service disconnects all of them in
 //! time, and answers other clients meanwhile.
 //!
-//! `PETSTORE_TEST_CRASHES=long` uses 10,000 senders and 500 readers.
+//! `PETSTORE_TEST_CRASHES=long` uses 10,000 clients that send slowly or nothing, and 500 that read nothing.
 
 use std::{
     io::{ErrorKind, Read as _, Write as _},

@@ -88,8 +88,8 @@ impl Answers {
         true
     }
 
-    /// Sends `at_once` requests at a time until the service refuses connections: `once` on each connection, or while the
-    /// connection is open.
+    /// Sends `at_once` requests at a time until the service refuses connections. With `once`, makes a connection each
+    /// time; otherwise, uses a connection while it is open.
     fn send(&self, address: SocketAddr, at_once: usize, once: bool) {
         let mut number = 0;
         while let Ok(raw) = Raw::try_to(address) {
@@ -120,7 +120,7 @@ impl Answers {
     }
 }
 
-/// Returns whether the service's system has reset the connection.
+/// Returns whether the operating system of the service has reset the connection.
 fn is_reset(error: &reqwest::Error) -> bool {
     let error = format!("{error:?}");
     ["ConnectionReset", "BrokenPipe"].iter().any(|kind| error.contains(kind))

@@ -12,7 +12,8 @@ pub(crate) struct Trick {
     pub(crate) statuses: &'static [u16],
 }
 
-/// Returns the hidden request. Only a reader that ends the first request too early sees it. The answer is 501.
+/// Returns the request behind the request of a trick. Its answer is 501, so the statuses show whether the service has
+/// found it.
 fn hidden() -> String {
     head("GET", "/v1/store/orders", "")
 }
@@ -24,7 +25,7 @@ fn framed(lines: &str, body: &str) -> String {
         + hidden().as_str()
 }
 
-/// Returns an animal in one chunk. `size` is the chunk size line, with `{}` for the number.
+/// Returns an animal in one chunk, and `end`. `size` is the chunk size line, with `{}` for the number.
 fn chunk(size: &str, end: &str) -> String {
     let body = pet("chunked").to_string();
     format!("{}\r\n{body}\r\n{end}", size.replace("{}", &format!("{:x}", body.len())))

@@ -93,5 +93,5 @@ fn unread_pages_use_bounded_memory_and_other_clients_are_answered() {
     });
     let growth = peak_memory(&server).saturating_sub(before);
     assert!(growth < MAX_GROWTH, "{growth} KiB more");
-    wait::until("the memory after it", || memory(&server) < before + MAX_GROWTH);
+    wait::until("the memory is small again", || memory(&server) < before + MAX_GROWTH);
 }

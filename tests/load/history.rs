@@ -112,7 +112,7 @@ fn acknowledgements(
         .filter_map(|entry| Some((entry, entry.addition.as_ref()?, entry.added.as_ref()?)))
 }
 
-/// Returns the values that identify the writer of an animal.
+/// Returns the values of an animal without its identifier, as text.
 fn values(pet: &Value) -> String {
     format!("{} {} {}", pet["name"], pet["categoryId"], pet["status"])
 }

@@ -129,7 +129,7 @@ impl Journal {
         merged
     }
 
-    /// Records animals that a store already contains as acknowledged.
+    /// Adds the animals that a store contains already, as acknowledged additions.
     pub(crate) fn note_stored(&self, pets: Vec<Value>) {
         self.note(pets.into_iter().map(|added| {
             let mut pet = added.clone();
@@ -207,7 +207,8 @@ impl Journal {
         keyed.collect::<BTreeMap<_, _>>().into_values().collect()
     }
 
-    /// Repeats at most `most` of the additions with a key, as a client does after a lost answer. Each must be acknowledged.
+    /// Repeats at most `most` of the additions with an idempotency key, as a client does after a lost answer. Each must
+    /// be acknowledged.
     pub(crate) fn repeat(&self, client: &Client, most: usize) {
         let keyed = self.keyed();
         let keyed = &keyed[..keyed.len().min(most)];
@@ -237,7 +238,8 @@ impl Journal {
         );
     }
 
-    /// Asserts [`is_kept_by`](Self::is_kept_by) before and after all keys are repeated, and prints the numbers.
+    /// Asserts [`is_kept_by`](Self::is_kept_by) before and after all additions with idempotency keys are repeated.
+    /// Prints the numbers of acknowledged, repeated and refused requests.
     #[track_caller]
     pub(crate) fn is_settled_by(&self, what: &str, client: &Client) {
         self.is_kept_by(client);

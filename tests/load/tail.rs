@@ -39,7 +39,7 @@ impl Tail {
     }
 
     /// Asserts that the page has all animals of the previous read and all required animals. A 304 stands for the
-    /// previous page.
+    /// page of the previous read.
     #[track_caller]
     pub(super) fn sees(&mut self, answer: &Answer, began: Instant, service: &str) {
         if answer.status == 200 {

@@ -1,4 +1,4 @@
-//! A response of any client.
+//! A response, received by any of the clients.
 
 use std::fmt;
 

@@ -104,7 +104,8 @@ impl Call {
         self.set(AUTHORIZATION, format!("Bearer {key}"))
     }
 
-    /// Sets an `Authorization` header. The rules do not check whether its value is a credential.
+    /// Sets an `Authorization` header. Its value may not be a credential, so the rules do not check the `error` of a
+    /// challenge.
     pub(crate) fn authorization(mut self, value: &str) -> Self {
         self.sent.credential = None;
         self.set(AUTHORIZATION, value)
@@ -124,7 +125,7 @@ impl Call {
         self.set(CONTENT_TYPE, value)
     }
 
-    /// Adds a header, also if there is another one of the same name.
+    /// Adds a header, even if the request already has a header with this name.
     pub(crate) fn header(mut self, name: &str, value: impl AsRef<[u8]>) -> Self {
         let value = HeaderValue::from_bytes(value.as_ref()).unwrap();
         if name.eq_ignore_ascii_case("x-request-id") {

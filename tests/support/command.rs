@@ -21,7 +21,7 @@ pub(crate) type Running = EndOnDrop<Child>;
 /// The output and status of a command.
 #[derive(Debug)]
 pub(crate) struct Finished {
-    /// `None` if a signal ended it.
+    /// `None` if a signal ended the command.
     pub(crate) code: Option<i32>,
     pub(crate) stdout: String,
     pub(crate) stderr: String,
@@ -76,8 +76,8 @@ impl Run {
         self.wrapped("/usr/bin/unshare", &words)
     }
 
-    /// Sets a limit by these words of `ulimit`: for example `-n 64` for open files, or `-f 100` for the size of each file
-    /// in blocks of 512 bytes.
+    /// Sets a limit by these words of `ulimit`: for example `-n 64` for open files, or `-f 100` for the size of each
+    /// file in blocks of 512 bytes.
     pub(crate) fn with_limit(self, limit: &str) -> Self {
         self.in_shell(&format!("ulimit {limit}; exec \"$0\" \"$@\""))
     }

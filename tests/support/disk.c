@@ -1,14 +1,14 @@
-/* Preloaded into a server, this lets a test make the disk hang or fail, and notes what is opened and
- * synchronized.
+/* Preloaded into a server, this library lets a test make the disk hang or fail, and notes which files are
+ * opened and synchronized.
  *
  * TEST_DISK names a folder.
- * - While it has a file `hang`, each read of a file called `petstore.db` writes a line to `reads` there,
+ * - While the folder has a file `hang`, each read of a file called `petstore.db` writes a line to `reads` there,
  *   and waits until `hang` is gone.
  * - Each fsync and fdatasync writes its name and the path to `syncs`, and is then done as usual.
  * - Each opening of a file called `petstore.db` writes a line to `opens`.
- * - While it has a file `fail-write`, `fail-sync` or `fail-open`, which holds a number of errno(3), each
- *   such operation on a file whose name begins with `petstore.db` fails with that error. A truncation
- *   is a write, and `fail-open` concerns what is opened for writing. */
+ * - While the folder has a file `fail-write`, `fail-sync` or `fail-open`, which holds a number of errno(3),
+ *   each write, synchronization or opening of a file whose name begins with `petstore.db` fails with that
+ *   error. A truncation is a write. `fail-open` concerns only files that are opened for writing. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -40,7 +40,7 @@ static void within(char *path, const char *name) {
     snprintf(path, PATH_MAX, "%s/%s", folder ? folder : "/nowhere", name);
 }
 
-/* System calls, so that this library does not see them itself. */
+/* Makes the system call directly, so that this library does not intercept it. */
 static int open_within(const char *name, int flags) {
     char path[PATH_MAX];
     within(path, name);
@@ -69,7 +69,7 @@ static int is_store(const char *path) {
     return name && !strcmp(name, STORE);
 }
 
-/* Whether the operation fails, with errno set then. */
+/* Returns 1 and sets errno if the operation must fail. */
 static int path_fails(const char *fault, const char *path) {
     int before = errno;
     int file = open_within(fault, O_RDONLY);

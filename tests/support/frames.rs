@@ -1,4 +1,4 @@
-//! Raw HTTP/2 frames over a socket that no library would send (RFC 9113).
+//! Raw HTTP/2 frames that no library would send (RFC 9113), over a socket.
 
 use std::{
     io::{Read as _, Write as _},
@@ -22,7 +22,7 @@ pub(crate) const END_HEADERS: u8 = 4;
 
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
-/// Encodes one frame. Its length must fit into two bytes.
+/// Encodes one frame. The length of the payload must fit into two bytes.
 pub(crate) fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
     let length = u16::try_from(payload.len()).unwrap().to_be_bytes();
     let mut frame = vec![0, length[0], length[1], kind, flags];

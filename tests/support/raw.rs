@@ -131,7 +131,7 @@ impl Raw {
     #[track_caller]
     pub(crate) fn is_closed(&mut self) {
         let rest = self.rest();
-        assert!(rest.is_empty(), "not silent: {:?}", String::from_utf8_lossy(&rest));
+        assert!(rest.is_empty(), "the server sent more: {:?}", String::from_utf8_lossy(&rest));
     }
 
     /// Reads until the server closes the connection.
@@ -141,7 +141,7 @@ impl Raw {
         match self.stream.read_to_end(&mut rest) {
             Ok(_) => {}
             Err(error) if error.kind() == ErrorKind::ConnectionReset => {}
-            Err(error) => panic!("still open: {error}"),
+            Err(error) => panic!("the connection is still open: {error}"),
         }
         rest
     }

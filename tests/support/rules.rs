@@ -1,4 +1,5 @@
-//! Rules for every answer. Each answer that any test receives is checked against them.
+//! Rules for every answer of the service. The clients check each answer against the rules, unless the test reads it
+//! unchecked ([`Raw::any_answer`](super::raw::Raw::any_answer)).
 
 use std::{collections::BTreeSet, sync::LazyLock};
 
@@ -193,7 +194,7 @@ fn challenge_fits(sent: &Sent, status: u16, challenge: &str) -> Outcome {
         return hold(scope, "WWW-Authenticate of a key without the right");
     }
     let refused = challenge == format!("{bare}, error=\"invalid_token\"");
-    hold(refused || challenge == bare, "WWW-Authenticate as decided")?;
+    hold(refused || challenge == bare, "WWW-Authenticate is one of two challenges")?;
     let fits = sent.credential.is_none_or(|sent| sent == refused);
     hold(fits, "error=\"invalid_token\" exactly when a credential was sent")
 }

@@ -35,7 +35,8 @@ impl Run {
         Self::listening("127.0.0.1", store)
     }
 
-    /// Builds `petstore serve` on `store` inside the network namespace of a server of `network`, with the key.
+    /// Builds `petstore serve` on `store` inside the network namespace of a server of `network`, with the suite's
+    /// API key.
     pub(crate) fn inside(network: &Network, server: usize, store: &Store) -> Self {
         let launch = Self::listening(&network.address(server), store).env("PETSTORE_API_KEY", KEY);
         launch.behind(network.inside(server))
@@ -141,12 +142,12 @@ impl Server {
         format!("http://{}", self.address)
     }
 
-    /// Returns its standard output until now.
+    /// Returns the server's standard output until now.
     pub(crate) fn out(&self) -> String {
         self.out.so_far()
     }
 
-    /// Returns its standard error until now.
+    /// Returns the server's standard error until now.
     pub(crate) fn log(&self) -> String {
         self.log.so_far()
     }

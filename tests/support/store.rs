@@ -37,8 +37,8 @@ impl Kind {
     }
 }
 
-/// Makes a test of each function for each kind of store in a list, or for each pair of kinds. The function takes the kind
-/// or the pair. Its attributes go to each test: `on_stores! { lasting: one, #[needs(time)] another }`.
+/// Makes a test of each function for each kind of store in a list, or for each pair of kinds. The function takes the
+/// kind or the pair. Its attributes go to each test: `on_stores! { lasting: one, #[needs(time)] another }`.
 macro_rules! on_stores {
     (every: $($tests:tt)+) => {
         $crate::support::store::on_stores! { @all
@@ -179,14 +179,14 @@ impl Store {
         }
     }
 
-    /// Returns an empty database of PostgreSQL. The test is `#[needs(postgres)]`.
+    /// Returns an empty database of PostgreSQL. The test must have `#[needs(postgres)]`.
     pub(crate) fn postgres() -> Self {
         let database = postgres_or_skip("a test of the binary on PostgreSQL").unwrap();
         let url = database.url.clone();
         Self { database: Some(database), ..Self::at(&url) }
     }
 
-    /// Returns a prefix of etcd without keys. The test is `#[needs(etcd)]`.
+    /// Returns a prefix of etcd without keys. The test must have `#[needs(etcd)]`.
     pub(crate) fn etcd() -> Self {
         let prefix = Prefix::new();
         let url = format!("etcd://{}/{}", etcd().endpoints(), prefix.0);
@@ -269,7 +269,7 @@ impl Store {
         Prefix::ask("put", &json!({"key": key, "value": value}));
     }
 
-    /// Deletes an animal without a status, as an operator does with SQL or `etcdctl`.
+    /// Deletes an animal that has no status, as an operator does with SQL or `etcdctl`.
     pub(crate) fn delete_pet(&self, id: i64) {
         match &self.prefix {
             Some(prefix) => prefix.delete("pets", id),
@@ -277,7 +277,7 @@ impl Store {
         }
     }
 
-    /// Renames an animal without a status, as an operator does.
+    /// Renames an animal that has no status, as an operator does.
     pub(crate) fn rename_pet(&self, id: i64, from: &str, to: &str) {
         match &self.prefix {
             Some(prefix) => prefix.rewrite_pet(id, from, to),

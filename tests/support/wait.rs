@@ -25,7 +25,7 @@ pub(crate) fn until(what: &str, happened: impl FnMut() -> bool) -> Duration {
     within(LIMIT, what, happened)
 }
 
-/// Polls like [`until`], but panics after `limit`. A test with a limit below [`LIMIT`] is `#[needs(quiet)]`.
+/// Polls like [`until`], but panics after `limit`. A test with a limit below [`LIMIT`] must have `#[needs(quiet)]`.
 #[track_caller]
 pub(crate) fn within(limit: Duration, what: &str, mut happened: impl FnMut() -> bool) -> Duration {
     let start = Instant::now();

@@ -77,7 +77,7 @@ impl Old {
     fn etcd(release: &str) -> Self {
         let entries = fs::read_to_string(folder().join(release).join("etcd.store")).unwrap();
         let store = Store::etcd();
-        // Idempotency records expire after 24 hours.
+        // Idempotency records expire after 24 hours, so they are made younger.
         let now = now();
         for line in entries.lines() {
             let entry: Value = serde_json::from_str(line).unwrap();
@@ -105,7 +105,7 @@ impl Old {
             fs::read_to_string(folder().join(release).join(format!("{kind}.{end}"))).unwrap()
         };
         let held: Value = serde_json::from_str(&read("json")).unwrap();
-        // Idempotency records expire after 24 hours.
+        // Idempotency records expire after 24 hours, so they are made younger.
         if kind != "etcd" {
             store.damage(&format!("UPDATE idempotency SET created_at = {}", now()));
         }

@@ -24,7 +24,7 @@ use crate::{
 const VERSION_TIMEOUT: Duration = Duration::from_secs(2);
 /// The time after which a write that does not show counts as lost.
 const NEVER: Duration = Duration::from_secs(5);
-/// The largest number of purges for a handful of expired records.
+/// The largest number of calls to the store in one [`purge`].
 const MAX_PURGES: u32 = 100;
 
 /// Adds `pet`, which must be new.
@@ -79,7 +79,7 @@ pub(crate) async fn page(store: &Store, query: PetQuery) -> PromiseResult<PetPag
     Ok(store.pets.list(query).await?.value)
 }
 
-/// Walks the animals page by page. Returns those with `status`, or all animals without a status.
+/// Walks the animals page by page. Returns the animals with `status`, or all animals if `status` is `None`.
 pub(crate) async fn walk(
     store: &Store,
     limit: u8,
@@ -126,11 +126,11 @@ pub(crate) async fn save(
     removed: Vec<KeyId>,
 ) -> PromiseResult {
     let saved = store.keys.save(load(store).await?.revision, changed, removed).await?;
-    ensure!(saved == SaveOutcome::Saved, "{saved:?}, and nobody else changes keys");
+    ensure!(saved == SaveOutcome::Saved, "{saved:?}, although nobody else changes keys");
     Ok(())
 }
 
-/// Returns the version, which the harness declares. Waits for a store that polls for its version.
+/// Returns the version, or a failure if there is none. Waits for a store that polls for its version.
 pub(crate) async fn version(store: &Store) -> PromiseResult<CatalogueVersion> {
     let deadline = Instant::now() + VERSION_TIMEOUT;
     loop {
@@ -146,18 +146,18 @@ pub(crate) async fn version(store: &Store) -> PromiseResult<CatalogueVersion> {
 pub(crate) async fn version_after(store: &Store, before: CatalogueVersion) -> PromiseResult {
     let begun = Instant::now();
     while version(store).await? == before {
-        ensure!(begun.elapsed() < NEVER, "another handle keeps its version");
+        ensure!(begun.elapsed() < NEVER, "a handle still returns the version before the write");
         sleep(Duration::from_millis(1)).await;
     }
     Ok(())
 }
 
-/// Returns `found`, the version or port `name` that the harness declares.
+/// Returns `found`, the version or port `name`. The harness declares it, so `None` is a failure.
 pub(crate) fn declared<T>(name: &str, found: Option<T>) -> PromiseResult<T> {
     found.ok_or_else(|| Failure::new(format!("there is no {name}, but the harness declares one")))
 }
 
-/// Returns the archive, which the harness declares.
+/// Returns the archive, or a failure if there is none.
 pub(crate) fn archive(store: &Store) -> PromiseResult<&dyn Archive> {
     declared("archive", store.archive.as_deref())
 }
@@ -172,7 +172,7 @@ pub(crate) fn rows_of(pets: Vec<Pet>) -> Rows {
     Rows { pets, ..Rows::default() }
 }
 
-/// Returns the handover, which the harness declares.
+/// Returns the handover port, or a failure if there is none.
 pub(crate) fn handover(store: &Store) -> PromiseResult<&dyn Handover> {
     declared("handover", store.handover.as_deref())
 }
@@ -183,7 +183,7 @@ pub(crate) async fn change_phase(store: &Store, phase: Phase) -> PromiseResult<S
     change_state(store, now.revision, now.next(phase)).await
 }
 
-/// Replaces the state with the revision `expected`, and reads it again.
+/// Replaces the state with the revision `expected` by `new`. Returns the stored state.
 pub(crate) async fn change_state(
     store: &Store,
     expected: i64,
@@ -294,13 +294,13 @@ pub(crate) async fn in_time<T>(
     end.map_err(|_| Failure::new(format!("{what} did not end within {limit:?}")))
 }
 
-/// Ends the promise unless the store accepts an animal and returns it again.
+/// Breaks the promise unless the store accepts an animal and returns it again.
 pub(crate) async fn still_works(store: &Store) -> PromiseResult {
     let pet = add(store, samples::rex()).await?;
     ensure_eq("finding a new animal", &find(store, pet.id).await?, &Some(pet))
 }
 
-/// Converts the error of any call to the store's error.
+/// The [`StoreError`] of any failed call. An error of another kind becomes a refusal.
 pub(crate) struct Cause(pub(crate) StoreError);
 
 impl From<StoreError> for Cause {

@@ -13,7 +13,7 @@ use crate::{
     samples::{self, at, by_name, key, read_only_key, rex},
 };
 
-/// Ends the promise unless every handle shows exactly this content: in walks of all animals and of each status, by
+/// Breaks the promise unless every handle shows exactly this content: in walks of all animals and of each status, by
 /// identifier, and in a snapshot of the archive.
 pub(crate) async fn require_held(fixture: &Fixture, held: &Rows) -> PromiseResult {
     for (number, store) in fixture.handles.iter().enumerate() {
@@ -36,7 +36,7 @@ async fn require_shown(store: &Store, held: &Rows) -> PromiseResult {
     }
     ensure_eq_lists("the keys", &all_keys(store).await?, &held.keys)?;
     let (next, highest) = (load(store).await?.next_id, held.highest.key);
-    ensure!(Some(next) > highest, "{next:?} is the next key after {highest:?}");
+    ensure!(Some(next) > highest, "the next key is {next:?}, not above {highest:?}");
     if store.archive.is_some() { require_all(store, held).await } else { Ok(()) }
 }
 
@@ -79,7 +79,7 @@ pub(crate) async fn write_all(
     Ok(added)
 }
 
-/// Ends the promise unless the archive has exactly the expected rows.
+/// Breaks the promise unless the archive has exactly the expected rows.
 pub(crate) async fn require_all(store: &Store, expected: &Rows) -> PromiseResult {
     require(&read_all(store).await?, expected)
 }
@@ -105,8 +105,8 @@ fn append<T, K: PartialOrd>(
     position: impl Fn(&T) -> K,
 ) -> PromiseResult<bool> {
     let (limit, is_end) = (limit as usize, batch.is_empty());
-    ensure!(batch.len() <= limit, "a batch of {} rows", batch.len());
-    ensure!(is_end || rows.len().is_multiple_of(limit), "rows follow a list of less than {limit}");
+    ensure!(batch.len() <= limit, "a batch of {} rows, with a limit of {limit}", batch.len());
+    ensure!(is_end || rows.len().is_multiple_of(limit), "rows follow a batch of less than {limit}");
     rows.extend(batch);
     let is_sorted = rows.is_sorted_by(|one, next| position(one) < position(next));
     ensure!(is_sorted, "the rows of a snapshot are out of order");

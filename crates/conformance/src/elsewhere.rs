@@ -22,7 +22,7 @@ const ACTION: &str = "PETSTORE_CONFORMANCE_ACTION";
 /// The time limit of the other process.
 const TIME_LIMIT: Duration = Duration::from_mins(1);
 
-/// Carries out `action` on `store`. A promise calls this function in another process.
+/// Carries out `action` on `store`. Promises let another process call this function.
 ///
 /// # Errors
 /// The store failed, or it lacks rows that the promise wrote.
@@ -41,9 +41,10 @@ pub async fn act(store: &Store, action: &str) -> Result<(), Failure> {
     }
 }
 
-/// Starts this test program again with its test `name`, which acts on the store at `place` by [`act_as_child`]. This
-/// function is the body of [`ScratchStore::act_elsewhere`](crate::ScratchStore::act_elsewhere). Blocks until the other
-/// process has ended.
+/// Starts this test program again with only its test `name`. That test calls [`act_as_child`], which carries out
+/// `action` on the store at `place`. Blocks until the other process has ended.
+///
+/// This function is the body of [`ScratchStore::act_elsewhere`](crate::ScratchStore::act_elsewhere).
 ///
 /// # Errors
 /// The other process failed, or took longer than a minute.
@@ -66,8 +67,8 @@ pub fn act_in_child(name: &str, place: &str, action: &str) -> Result<(), BoxErro
     Err(format!("the process did not end within {TIME_LIMIT:?}").into())
 }
 
-/// Opens the place that [`act_in_child`] named, by `open`, and acts there. This function is the body of a separate
-/// test, which does nothing unless [`act_in_child`] started it.
+/// Opens the store at the place that [`act_in_child`] named, with `open`, and calls [`act`]. This function is the body
+/// of a separate test, which does nothing unless [`act_in_child`] started it.
 ///
 /// # Errors
 /// The store does not open, or [`act`] failed.
@@ -78,7 +79,7 @@ where
     let (Ok(place), Ok(action)) = (env::var(PLACE), env::var(ACTION)) else { return Ok(()) };
     let runtime = runtime::Builder::new_multi_thread().enable_all().build()?;
     runtime.block_on(async {
-        let store = tried("it does not open", open(place).await)?;
+        let store = tried("the store does not open", open(place).await)?;
         act(&store, &action).await
     })
 }

@@ -7,8 +7,8 @@ use std::{
 
 /// The reason why a promise was not kept: the expected and the actual result.
 ///
-/// `?` converts any error to a failure, because an unexpected error of a store breaks a promise. The `Debug` form is plain
-/// text, which the test runner prints.
+/// `?` converts any error to a failure, because an unexpected error of a store breaks a promise. The `Debug` form is
+/// plain text, which the test runner prints.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Failure(String);
 
@@ -39,14 +39,14 @@ impl fmt::Debug for Failure {
 
 impl<E: Error> From<E> for Failure {
     fn from(error: E) -> Self {
-        Self(format!("it failed where nothing is wrong: {error}"))
+        Self(format!("unexpected error: {error}"))
     }
 }
 
 /// The result of a promise, and of each call that it makes.
 pub(crate) type PromiseResult<T = ()> = Result<T, Failure>;
 
-/// Ends the promise unless the condition holds.
+/// Breaks the promise unless the condition holds.
 macro_rules! ensure {
     ($holds:expr, $($reason:tt)+) => {
         if !$holds {
@@ -56,7 +56,7 @@ macro_rules! ensure {
 }
 pub(crate) use ensure;
 
-/// Ends the promise unless the result matches the pattern.
+/// Breaks the promise unless the result matches the pattern.
 macro_rules! ensure_matches {
     ($what:expr, $actual:expr, $pattern:pat $(if $guard:expr)?) => {
         let actual = $actual;
@@ -75,7 +75,7 @@ pub(crate) fn tried<T>(what: &str, done: Result<T, impl fmt::Display>) -> Promis
     done.map_err(|problem| Failure::new(format_args!("{what}: {problem}")))
 }
 
-/// Ends the promise unless `actual` is `expected`.
+/// Breaks the promise unless `actual` equals `expected`.
 pub(crate) fn ensure_eq<T, U>(what: impl fmt::Display, actual: &T, expected: &U) -> PromiseResult
 where
     T: PartialEq<U> + fmt::Debug + ?Sized,
@@ -85,7 +85,7 @@ where
     Ok(())
 }
 
-/// Ends the promise unless two lists are equal. Names the first different element.
+/// Breaks the promise unless two lists are equal. Names the first different element.
 pub(crate) fn ensure_eq_lists<T: PartialEq + fmt::Debug>(
     what: impl fmt::Display,
     actual: &[T],
@@ -157,6 +157,6 @@ mod tests {
             Ok(())
         };
         let failure = failing().unwrap_err().context("adding");
-        assert!(format!("{failure:?}").starts_with("adding: it failed where nothing is wrong: "));
+        assert!(format!("{failure:?}").starts_with("adding: unexpected error: "));
     }
 }

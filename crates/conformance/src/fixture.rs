@@ -9,7 +9,7 @@ use crate::{
 
 /// A new store with open handles.
 pub(crate) struct Fixture {
-    // The fields are dropped in this order: the scratch store is last, because it may remove the data.
+    // The fields are dropped in this order: the handles before the scratch store, which may remove the data.
     /// Two handles, which stand for two processes; one handle if the adapter does not support two.
     pub(crate) handles: Vec<Store>,
     pub(crate) scratch: Arc<dyn ScratchStore>,
@@ -56,7 +56,7 @@ impl Fixture {
             return Ok(self);
         }
         for store in self.handles.drain(..) {
-            tried("it does not close", self.scratch.close(store).await)?;
+            tried("the store does not close", self.scratch.close(store).await)?;
         }
         self.opened(false).await
     }
@@ -75,7 +75,7 @@ impl Fixture {
     }
 }
 
-/// Gives promises direct access to the ports.
+/// Lets a promise that needs one handle take a [`Store`] instead of a [`Fixture`].
 impl From<Fixture> for Store {
     fn from(fixture: Fixture) -> Self {
         fixture.store().clone()
@@ -86,5 +86,5 @@ pub(crate) async fn open(
     scratch: &dyn ScratchStore,
     reads_while_sealed: bool,
 ) -> PromiseResult<Store> {
-    tried("it does not open", scratch.open(reads_while_sealed).await)
+    tried("the store does not open", scratch.open(reads_while_sealed).await)
 }

@@ -18,7 +18,7 @@ pub trait Harness: Send + Sync + 'static {
     /// No place could be made.
     async fn fresh(&self) -> Result<Box<dyn ScratchStore>, BoxError>;
 
-    /// Returns why the adapter, or this harness, does not support `capability`; `None` if it does.
+    /// Returns why the adapter, or this harness, does not support `capability`; `None` if it is supported.
     /// Promises that need an unsupported capability are printed as not checked.
     fn unsupported(&self, capability: Capability) -> Option<&'static str> {
         let _ = capability;
@@ -44,11 +44,11 @@ pub trait ScratchStore: Send + Sync {
     /// Opens the store. The first call creates it.
     ///
     /// With `reads_while_sealed`, this handle reads animals while the store is sealed
-    /// ([`Handover`]); adapters without that port ignore it.
+    /// ([`Handover`]); adapters without that port ignore the parameter.
     ///
-    /// A call while the store is open returns a second handle of the same data ([`Capability::SecondHandle`]). A call after
-    /// every earlier handle was closed reopens the store ([`Capability::Reopen`]). Without these capabilities, the kit
-    /// calls this method once.
+    /// A call while the store is open returns a second handle of its data ([`Capability::SecondHandle`]). A call
+    /// after every earlier handle was closed reopens the store ([`Capability::Reopen`]). Without these capabilities,
+    /// the kit calls this method once.
     ///
     /// # Errors
     /// The store could not be opened.
@@ -64,7 +64,8 @@ pub trait ScratchStore: Send + Sync {
         Ok(())
     }
 
-    /// Removes the data when the promise has ended, unless dropping this value does that.
+    /// Removes the data after the promise has ended. The default does nothing, for a place that removes its data when
+    /// it is dropped.
     ///
     /// # Errors
     /// The data could not be removed.
@@ -91,7 +92,7 @@ pub trait ScratchStore: Send + Sync {
 
     /// Lets another process open the store and call [`act`](crate::act) with `action`
     /// ([`Capability::OtherProcess`]). [`act_in_child`](crate::act_in_child) starts this test
-    /// program once more.
+    /// program again as that process.
     ///
     /// # Errors
     /// The other process failed.
@@ -162,13 +163,13 @@ impl fmt::Debug for Store {
 pub enum Capability {
     /// The data outlives the open store: the store can be closed and opened again.
     Reopen,
-    /// The store can be opened twice, as by two processes.
+    /// The store can be open twice at the same time, as in two processes.
     SecondHandle,
     /// The harness can open the store in another process.
     OtherProcess,
     /// The harness can make the store unreachable, and reachable again.
     Outage,
-    /// The harness can give the store a rule of its own that refuses rows.
+    /// The harness can give the store a rule that refuses rows, such as a unique index.
     RefusedRow,
     /// The harness can delete a row without the adapter.
     DeletedRow,

@@ -108,7 +108,7 @@ macro_rules! __for_each_promise {
 #[macro_export]
 macro_rules! __promise_table {
     ({} $($subject:ident :: $name:ident [$($need:ident),*];)*) => {
-        /// Every promise, in the order of the checks.
+        /// Every promise, in the order of the list.
         pub static PROMISES: &[Promise] = &[$(Promise {
             name: stringify!($name),
             needs: &[$(Capability::$need),*],

@@ -1,4 +1,4 @@
-//! Runs the promises, each with an [`Outcome`].
+//! Checks promises. Each check has an [`Outcome`].
 
 use std::{
     collections::BTreeSet,
@@ -83,7 +83,8 @@ fn unsupported(harness: &dyn Harness, promise: &Promise) -> Option<(Capability, 
 /// Checks the promise `name` on a new runtime. This function is the body of each test.
 ///
 /// # Errors
-/// The promise is broken, or `name` is unknown. A promise that is not checked prints a line on stderr instead.
+/// The promise is broken, or `name` is unknown. For a promise that is not checked, the function prints a line on stderr
+/// and returns `Ok`.
 pub fn check(harness: impl Harness, name: &str) -> PromiseResult {
     let unknown = || Failure::new(format!("there is no promise '{name}'"));
     let promise = PROMISES.iter().find(|promise| promise.name == name).ok_or_else(unknown)?;

@@ -12,11 +12,12 @@ use petstore_domain::{
 pub(crate) const NO_LIMIT: u32 = 1000;
 /// The lifetime of a sample request in milliseconds.
 pub(crate) const LIFETIME: i64 = 86_400_000;
-/// Every status of an animal, and none.
+/// Every status of an animal, and no status.
 pub(crate) const STATUSES: [Option<PetStatus>; 4] =
     [None, Some(PetStatus::Available), Some(PetStatus::Pending), Some(PetStatus::Sold)];
 
-/// The time of the samples, in the year 2001. A store that reads the clock of its machine treats them as expired.
+/// The time of the samples, in the year 2001. A store that reads the clock of its machine, instead of the given times,
+/// treats all samples as expired.
 const EPOCH: i64 = 1_000_000_000_000;
 
 /// Returns the moment `millis` after [`EPOCH`].
@@ -70,7 +71,7 @@ pub(crate) fn key(seed: u16, name: &str, created: i64, expires: Option<i64>) -> 
     NewApiKey::new(key_name(name), &secret, at(created), expires.map(at))
 }
 
-/// Returns a key with the right to read alone. The prefix of its text names other rights, but it is only for people.
+/// Returns a key that may only read. The prefix of its secret names other rights, but the prefix is only for people.
 pub(crate) fn read_only_key(seed: u16, name: &str, created: i64) -> NewApiKey {
     NewApiKey { rights: KeyRights::ReadOnly, ..key(seed, name, created, None) }
 }

@@ -1,5 +1,5 @@
-//! `#[needs(postgres)]` above a test: the test is ignored where PostgreSQL is not installed, and the reason names the
-//! packages to install.
+//! `#[needs(postgres)]` above a test: the test is ignored if PostgreSQL is not installed, and the test runner prints
+//! the packages to install.
 //!
 //! `#[needs(time)]` marks a test that takes more than a few seconds. With `PETSTORE_TEST_ALL=1`, tests that require a
 //! program or `time` are never ignored.
@@ -28,7 +28,7 @@ const MISSING: &str = env!("MISSING");
 const IN_QUIET: &str =
     "measures time: run with PETSTORE_TEST_ALL=1 and -- --ignored --test-threads=1";
 
-/// Ignores a test if this machine does not meet one of the named requirements: `#[needs(postgres, time)]`.
+/// Ignores a test unless this machine meets all named requirements: `#[needs(postgres, time)]`.
 #[proc_macro_attribute]
 pub fn needs(names: TokenStream, test: TokenStream) -> TokenStream {
     let names = names.to_string();

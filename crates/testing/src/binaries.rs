@@ -38,7 +38,7 @@ pub(crate) fn hand_over(path: &Path) -> Result<(), String> {
     Ok(())
 }
 
-/// Runs a command to its end. Returns its standard output; the error is its error output.
+/// Runs a command to its end. Returns its standard output. The error contains its error output.
 pub(crate) fn run(command: &mut Command) -> Result<String, String> {
     let shown = format!("{command:?}");
     let output = command.output().map_err(|error| format!("cannot run {shown}: {error}"))?;

@@ -29,9 +29,9 @@ const ROOM: u64 = 4 << 30;
 /// The durability of a commit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Durability {
-    /// The server does not wait: a commit survives killed processes, but not a power cut.
+    /// A commit does not wait for the disk: it survives killed processes, but not a power cut.
     Fast,
-    /// The server waits, as in production.
+    /// A commit waits for the disk, as in production.
     Full,
 }
 
@@ -105,7 +105,7 @@ impl Cluster {
     /// Starts the server again after it was stopped or killed.
     ///
     /// # Errors
-    /// The server does not start; the end of its log is part of the error.
+    /// The server does not start. Its log is part of the error.
     pub fn resume(&self) -> Result<(), String> {
         let log = self.home.join("log");
         let started = run(self.pg_ctl()?.arg("-l").arg(&log).arg("start"));
@@ -131,7 +131,7 @@ impl Cluster {
         self.resume()
     }
 
-    /// Kills every process of the server with signal 9, as a power cut would.
+    /// Kills every process of the server with signal 9.
     ///
     /// # Errors
     /// The processes cannot be killed.
@@ -145,12 +145,13 @@ impl Cluster {
         let _ = processes::send("KILL", &all);
         let what = format!("the end of the server at port {}", self.port);
         processes::wait_until(&what, || !all.iter().any(|process| processes::runs(process)))?;
-        // Without an init process that reaps them, the next start would find the dead processes running.
+        // In a container without an init process, the killed processes stay as zombies. With the lock files, the next
+        // start would take them for a running server.
         let socket_lock = self.home.join(format!(".s.PGSQL.{}.lock", self.port));
         [self.data().join("postmaster.pid"), socket_lock]
             .into_iter()
             .try_for_each(fs::remove_file)
-            .map_err(|error| format!("the locks of the dead server stay: {error}"))
+            .map_err(|error| format!("cannot remove the lock files of the killed server: {error}"))
     }
 
     /// Runs SQL as the owner of everything in the database `postgres`. Returns the rows as text.
@@ -174,7 +175,8 @@ impl Cluster {
     }
 }
 
-/// Creates a folder, in memory if there is room for all tests that run at the same time.
+/// Creates a folder. With [`Durability::Fast`], the folder is in memory if there is room for all tests that run at the
+/// same time.
 pub(crate) fn folder(prefix: &str, durability: Durability) -> Result<PathBuf, String> {
     let has_room = |found: StatVfs| found.f_bavail.saturating_mul(found.f_frsize) >= ROOM;
     let parent = match durability {

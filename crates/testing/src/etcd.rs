@@ -18,7 +18,7 @@ use crate::{
     watchdog::Watchdog,
 };
 
-/// Runs a node until standard input is closed. `read` is built into the shell, so the node is its only child.
+/// Runs a node until standard input is closed. `read` is built into the shell, so the node is the shell's only child.
 const NODE: &str = "\"$@\" & read -r _; kill -KILL \"$!\"; wait";
 /// Removes the folder of all nodes. Retries, because some nodes may still write there.
 const CLEANER: &str = "read -r _; until rm -rf \"$0\"; do sleep 0.1; done";
@@ -44,10 +44,10 @@ struct Node {
 }
 
 impl Etcd {
-    /// Starts `nodes` nodes on 127.0.0.1, and waits until they have a leader.
+    /// Starts `count` nodes on 127.0.0.1, and waits until they have a leader.
     ///
     /// # Errors
-    /// etcd is not installed, or a node does not start. The end of its log is part of the error.
+    /// etcd is not installed, or a node does not start. The logs of the nodes are part of the error.
     pub fn start(count: usize) -> Result<Self, String> {
         Self::start_in(count, None)
     }
@@ -98,7 +98,7 @@ impl Etcd {
     /// Starts a stopped node. The node answers as soon as a majority of nodes runs.
     ///
     /// # Errors
-    /// There is no shell.
+    /// The shell cannot be run, or the log cannot be opened.
     pub fn resume(&self, node: usize) -> Result<(), String> {
         self.resume_with(node, &[])
     }
@@ -106,7 +106,7 @@ impl Etcd {
     /// Starts a stopped node with further flags, which override earlier flags.
     ///
     /// # Errors
-    /// There is no shell.
+    /// As for [`resume`](Self::resume).
     pub fn resume_with(&self, node: usize, flags: &[String]) -> Result<(), String> {
         let Node { host, inside, port, peer_port, process } = &self.nodes[node];
         let [client, peer] = [port, peer_port].map(|port| format!("http://{host}:{port}"));
@@ -192,7 +192,7 @@ impl Etcd {
         terms.max().map(|(_, leader)| leader)
     }
 
-    /// Posts JSON to a node of etcd's gateway, such as `/v3/maintenance/status`. Returns the answer.
+    /// Posts JSON to a path of a node's JSON gateway, such as `/v3/maintenance/status`. Returns the body of the answer.
     ///
     /// # Errors
     /// The node does not answer 200 in time.

@@ -132,7 +132,7 @@ impl Network {
 }
 
 impl Cluster {
-    /// Starts the stopped server in `network`. The server is then not reachable on 127.0.0.1.
+    /// Starts the stopped server as the first server of `network`. The server is then not reachable on 127.0.0.1.
     ///
     /// # Errors
     /// The server does not start.
@@ -169,7 +169,7 @@ fn remove_left_overs() {
     }
 }
 
-/// Returns the words that run a program in a namespace.
+/// Returns a command that runs a program in a namespace. The caller adds the program.
 fn inside(namespace: &str) -> Command {
     let mut command = Command::new("ip");
     command.args(["netns", "exec", namespace]);

@@ -33,7 +33,7 @@ impl Cluster {
         let file = fs::read_to_string(self.home().join("data/postmaster.pid"));
         let file = file.map_err(|error| format!("the server does not run: {error}"))?;
         let parent = file.lines().next().unwrap_or_default().to_owned();
-        // Stops the parent first, so that it starts no more children.
+        // Signals the parent first, because a stopped parent starts no more children.
         processes::send(signal, std::slice::from_ref(&parent))?;
         // A child may have ended already.
         let _ = processes::send(signal, &processes::children_of(&parent));

@@ -16,24 +16,25 @@ use crate::{
     watchdog::Watchdog,
 };
 
-/// The number of server connections for each database. The number is small, so that many clients share a connection.
+/// The number of server connections for each database, except with [`Pooling::Session`]. The number is small, so that
+/// many clients share a connection.
 const SERVER_CONNECTIONS: u32 = 4;
 /// Runs the pooler until standard input is closed, which the kernel does for a killed process. The arguments are the
 /// program and its settings file.
 const SCRIPT: &str = "\"$0\" \"$1\" & cat >/dev/null; kill \"$!\"; wait";
 
-/// The time for which `PgBouncer` assigns a server connection to a client.
+/// The rule by which `PgBouncer` assigns a server connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pooling {
     /// To one client until the client disconnects.
     Session,
-    /// To one client until the client disconnects, while other clients wait.
+    /// To one client until the client disconnects. There are few server connections, so other clients wait.
     FewSessions,
-    /// For one transaction.
+    /// To one client for one transaction.
     Transaction,
-    /// For one transaction. Ignores the options in a client's startup message.
+    /// To one client for one transaction. The pooler ignores the options in a client's startup message.
     TransactionWithoutOptions,
-    /// For one statement.
+    /// To one client for one statement.
     Statement,
 }
 
@@ -52,7 +53,7 @@ impl Pooler {
     /// # Errors
     /// `PgBouncer` is not installed, or does not start.
     pub(crate) fn start(pooling: Pooling, url: &str) -> Result<Self, String> {
-        let server = server(url).ok_or("a URL without user or address")?;
+        let server = server(url).ok_or("the URL must be postgres://USER@HOST/DATABASE")?;
         let folder = TempDir::new().map_err(|error| format!("no folder: {error}"))?;
         let (port, path) = (free_port()?, folder.path());
         hand_over(path)?;
@@ -62,7 +63,7 @@ impl Pooler {
         Ok(pooler)
     }
 
-    /// Returns the URL of the same database through the pooler.
+    /// Returns the URL that leads through the pooler to the database of `url`.
     #[must_use]
     pub fn url(&self, url: &str) -> String {
         let address = |url: &str| Some(url.split_once('@')?.1.split_once('/')?.0.to_owned());
@@ -107,7 +108,7 @@ fn settings(server: [&str; 4], port: u16, pooling: Pooling) -> String {
             ("transaction", "ignore_startup_parameters = options\n")
         }
     };
-    // The pooler retries an unreachable server immediately.
+    // The pooler retries an unreachable server after 0.1 seconds.
     format!(
         "[databases]\n* = host={host} port={server_port} user={user} password={password}\n\
          [pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = {port}\nunix_socket_dir =\n\

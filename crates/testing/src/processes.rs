@@ -27,7 +27,7 @@ pub(crate) fn send(signal: &str, processes: &[String]) -> Result<(), String> {
     run(Command::new("sh").args(["-c", script, signal]).args(processes)).map(drop)
 }
 
-/// Returns whether every thread of a process is stopped, some time after the signal `STOP`.
+/// Returns whether every thread of a process is stopped. The signal `STOP` needs a moment to stop all threads.
 pub(crate) fn is_stopped(process: &str) -> bool {
     let threads = fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten().flatten();
     let lines = threads.map(|thread| fs::read_to_string(thread.path().join("stat")));

@@ -55,7 +55,7 @@ pub(crate) fn tests_all() -> bool {
     env::var(TEST_ALL).is_ok_and(|value| value == "1")
 }
 
-/// Returns whether this machine meets the requirement.
+/// Returns whether this machine meets the requirement by its programs, or by a running server ([`EXTERNAL`]).
 pub(crate) fn is_met((name, programs, _): &Need) -> bool {
     let external = *name == "postgres" && env::var_os(EXTERNAL).is_some();
     let installed = || programs.iter().all(|program| find(program).is_some());

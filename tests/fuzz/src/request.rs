@@ -34,7 +34,7 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
     let sent = stream.write_all(data).and_then(|()| stream.shutdown(Shutdown::Write));
     let mut answer = Vec::new();
     if stream.read_to_end(&mut answer).is_err() || sent.is_err() {
-        return; // Closed before all was sent.
+        return; // The service closed the connection before it had read everything.
     }
     let head = String::from_utf8_lossy(&answer[..answer.len().min(12)]);
     let fails = ["500", "502", "503", "504"].iter().any(|status| head.ends_with(status));

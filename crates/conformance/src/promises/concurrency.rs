@@ -120,13 +120,14 @@ async fn on_one_thread(fixture: &Fixture) -> PromiseResult {
             Ok(())
         };
         gap = longest_gap(refused).await?;
-        tried("the harness cannot reconnect it", fixture.scratch.reconnect().await)?;
+        tried("the harness cannot reconnect the store", fixture.scratch.reconnect().await)?;
     }
     ensure!(gap.is_none(), "a write has held up its thread for {gap:?}");
     Ok(())
 }
 
-/// Runs `call` beside a timer. Returns the longest gap between two ticks if the gap is most of a slow call.
+/// Runs `call` beside a timer. Returns the longest gap between two ticks if the call is slow and most of its time is in
+/// this gap.
 async fn longest_gap(call: impl Future<Output = PromiseResult>) -> PromiseResult<Option<Duration>> {
     const LONG: Duration = Duration::from_millis(100);
     let (begun, mut last, mut longest) = (Instant::now(), Instant::now(), Duration::ZERO);

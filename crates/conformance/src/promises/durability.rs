@@ -1,4 +1,4 @@
-//! Acknowledged writes are durable, and a dropped or refused write is never stored in part.
+//! Stores that two processes open, and additions that are dropped or refused.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use crate::{
     samples::{self, numbered, request, rex},
 };
 
-/// Contract: the first call creates the store. Two calls at the same time open the same store.
+/// Contract: the first call that opens a store creates it. Two first calls at the same time open the same store.
 pub(super) async fn two_that_open_a_new_store_at_once_open_the_same(
     fixture: Fixture,
 ) -> PromiseResult {
@@ -85,7 +85,7 @@ pub(super) async fn a_dropped_addition_happens_whole_or_not_at_all(store: Store)
         };
         tokio::select! { biased; _ = adding => {} () = pause => {} }
     }
-    // A repeat waits for the write that is still in flight. The store must then hold one animal.
+    // A repeat waits for the write that is still in flight. Each request must then have one animal.
     let mut expected = Vec::new();
     for round in 0..ROUNDS {
         let pet = numbered(round);
@@ -101,7 +101,7 @@ pub(super) async fn a_dropped_addition_happens_whole_or_not_at_all(store: Store)
     still_works(&store).await
 }
 
-/// Contract: a row that the store's own rules refuse is `Refused`. Only the request of this row fails.
+/// Contract: a row that the store's own rules refuse fails as `Refused`. Only the request of this row fails.
 pub(super) async fn a_refused_row_fails_its_own_request_only(fixture: Fixture) -> PromiseResult {
     let first = add(fixture.store(), rex()).await?;
     tried("the harness cannot make a rule", fixture.scratch.forbid_equal_names().await)?;
@@ -117,7 +117,7 @@ pub(super) async fn a_refused_row_fails_its_own_request_only(fixture: Fixture) -
                 Err(AddError::Store(StoreError::Refused(reason))) if offends => {
                     ensure!(!reason.is_empty(), "a refusal gives no reason");
                 }
-                end => return Err(Failure::new(format!("offends: {offends}, but {end:?}"))),
+                end => return Err(Failure::new(format!("breaks a rule: {offends}, but {end:?}"))),
             }
         }
         Ok(added)

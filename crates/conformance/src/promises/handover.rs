@@ -23,9 +23,9 @@ use crate::{
 const OTHER: StoreId = StoreId([7; 16]);
 const OPEN: Phase = Phase::Open { from: None };
 const FILLING: Phase = Phase::Filling { from: OTHER };
-/// The time for which the version of a sealed store may still be returned.
+/// The time after a seal for which a handle may still return a version.
 const VERSION_AGE: Duration = Duration::from_millis(100);
-/// The time for which writers continue if no seal stops them.
+/// The time after which writers that no seal has stopped break the promise.
 const NO_SEAL: Duration = Duration::from_secs(20);
 
 fn sealed() -> Phase {
@@ -38,8 +38,8 @@ fn ensure_sealed<T, E: Into<Cause>>(what: &str, done: Result<T, E>) -> PromiseRe
     Ok(())
 }
 
-/// Contract: while a store is not open, writes of services and reads of animals fail. The calls fail in all processes from
-/// the change of the state on, also after the store was reopened. A failed call changes nothing, and uses up no
+/// Contract: while a store is not open, writes of services and reads of animals fail. The calls fail in all processes
+/// from the change of the state on, also after the store was reopened. A failed call changes nothing, and uses up no
 /// identifier.
 pub(super) async fn a_store_that_is_not_open_refuses_everything(
     mut fixture: Fixture,
@@ -67,7 +67,7 @@ pub(super) async fn a_store_that_is_not_open_refuses_everything(
     still_works(fixture.store()).await
 }
 
-/// Checks that every read and write is refused. Reads first and at once, before the handle can refresh a cached state.
+/// Checks that every read and write is refused. Begins with reads, before the handle can refresh a cached state.
 async fn refuses_everything(store: &Store, held: &Rows) -> PromiseResult {
     let highest = highest_ids(store).await?;
     ensure_sealed("a list", store.pets.list(query(9, None, None)).await)?;
@@ -101,7 +101,7 @@ async fn highest_ids(store: &Store) -> PromiseResult<Option<HighestIds>> {
     Ok(Some(archive.snapshot().await?.highest_ids().await?))
 }
 
-/// Returns rows of one kind each. `there` is an existing animal.
+/// Returns an animal, a key and a record, each as separate rows. The record names the existing animal `there`.
 fn kinds_of_rows(there: PetId, number: i64) -> [Rows; 3] {
     let record = request("rows", &rex(), 5).into_record(there);
     let key = key(30, "rows", 5, None).with_id(petstore_domain::KeyId(number));
@@ -145,7 +145,7 @@ pub(super) async fn a_sealed_store_is_read_by_handles_opened_for_it(
 }
 
 /// Contract: a change replaces identity, revision and phase if the stored revision is `expected`. The new state is
-/// stored unchanged, except for the rewrites, and outlasts the open store.
+/// stored unchanged, except for the rewrites, and survives reopening the store.
 pub(super) async fn a_state_is_replaced_by_its_revision_and_lasts(
     mut fixture: Fixture,
 ) -> PromiseResult {
@@ -157,16 +157,16 @@ pub(super) async fn a_state_is_replaced_by_its_revision_and_lasts(
     ensure!(begin.id != id, "two stores have one identity");
     for wrong in [begin.revision - 1, begin.revision + 1] {
         let changed = handover(store)?.change_state(wrong, begin.next(sealed())).await?;
-        ensure!(!changed, "another revision is changed");
+        ensure!(!changed, "a change that expects another revision was made");
     }
     ensure_eq("the state", &handover(store)?.state().await?, &begin)?;
     let tasks = start(&fixture, 8, |number, store| {
         let new = begin.next(Phase::Sealed { to: OTHER, label: number.to_string() });
-        // A lock of another writer may cause a failure, but never a change.
+        // A call may fail because another writer holds a lock. It then counts as no change.
         async move { Ok(handover(&store)?.change_state(new.revision - 1, new).await.unwrap_or(false)) }
     });
     let changed = join(tasks).await?.into_iter().filter(|changed| *changed).count();
-    ensure_eq("how many of eight equal changes were made", &changed, &1)?;
+    ensure_eq("how many of eight changes of one revision were made", &changed, &1)?;
     // A new identity and a skipped revision are stored; the given rewrites are not.
     for (round, phase) in
         [OPEN, FILLING, sealed(), Phase::Open { from: Some(id) }].into_iter().enumerate()
@@ -218,7 +218,7 @@ async fn write_until_sealed(
             Err(Cause(StoreError::Sealed(_))) => return Ok(acknowledged),
             Err(Cause(error)) => return Err(error.into()),
         }
-        ensure!(begun.elapsed() < NO_SEAL, "a seal keeps no write out");
+        ensure!(begun.elapsed() < NO_SEAL, "no seal has stopped the writes");
     }
     Ok(acknowledged)
 }
@@ -241,14 +241,14 @@ pub(super) async fn nothing_is_added_after_any_of_many_seals(fixture: Fixture) -
         let acknowledged = join(tasks).await?.concat();
         let is_missing = |id: &&PetId| then.pets.binary_search_by_key(*id, |pet| pet.id).is_err();
         let missing = acknowledged.iter().find(is_missing);
-        ensure!(missing.is_none(), "{missing:?} was acknowledged and not there when the seal was");
+        ensure!(missing.is_none(), "{missing:?} was acknowledged, but is missing after the seal");
         sleep(Duration::from_millis(3)).await;
         tried(&format!("after seal {round}"), require_all(fixture.store(), &then).await)?;
         change_phase(fixture.handle(round + 1), OPEN).await?;
         if fixture.supports(Capability::Version) {
             let store = fixture.handle(round);
             let (before, pet) = (version(store).await?, add(store, rex()).await?);
-            ensure!(version(store).await? != before, "after a seal an addition leaves the version");
+            ensure!(version(store).await? != before, "after a seal an addition keeps the version");
             let found = find(fixture.handle(round + 1), pet.id).await?;
             ensure_eq("an animal after a seal", &found, &Some(pet))?;
         }
@@ -256,8 +256,8 @@ pub(super) async fn nothing_is_added_after_any_of_many_seals(fixture: Fixture) -
     Ok(())
 }
 
-/// Contract: a snapshot of every handle is complete up to its last animal. No animal with an equal or lower identifier
-/// appears later, except by a rewrite.
+/// Contract: a snapshot is complete up to its last animal, also if other handles are adding animals. No animal with a
+/// lower identifier appears later, except by a rewrite.
 pub(super) async fn a_snapshot_is_complete_up_to_its_last_animal(
     fixture: Fixture,
 ) -> PromiseResult {
@@ -269,7 +269,7 @@ pub(super) async fn a_snapshot_is_complete_up_to_its_last_animal(
         let after = found.last().map(|pet| pet.id);
         found.extend(archive(fixture.store())?.snapshot().await?.pets(after, 1000).await?);
         let is_sorted = found.is_sorted_by(|one, next| one.id < next.id);
-        ensure!(is_sorted, "an animal at or below {after:?} is said to be behind it");
+        ensure!(is_sorted, "the animals after {after:?} do not continue in ascending order");
         if last {
             break;
         }
@@ -315,7 +315,7 @@ pub(super) async fn a_mover_writes_only_to_the_store_that_it_fills(
     Ok(())
 }
 
-/// Contract: `rewrites` counts the transactions that changed animals in another way than by adding them.
+/// Contract: `rewrites` counts the transactions that changed animals in other ways than additions.
 pub(super) async fn every_change_but_an_addition_is_a_rewrite(store: Store) -> PromiseResult {
     let rewrites = async || Ok::<_, Failure>(handover(&store)?.state().await?.rewrites);
     let before = rewrites().await?;

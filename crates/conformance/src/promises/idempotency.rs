@@ -45,7 +45,7 @@ pub(super) async fn a_record_decides_until_exactly_its_expiry(fixture: Fixture) 
 
 /// Contract: a record is stored under all 16 bytes of the request's id.
 pub(super) async fn ids_that_differ_in_any_bit_are_two_records(store: Store) -> PromiseResult {
-    // A zero byte would end a text, and one bit of a letter is its case.
+    // A store that keeps ids as text may end them at a zero byte, or ignore the bit for the case of a letter.
     let bases = [[0; 16], *b"An id of letters"].map(u128::from_be_bytes);
     let near = |base| (0..128).map(move |bit| base ^ 1_u128 << bit).chain([base]);
     for id in bases.into_iter().flat_map(near) {
@@ -73,7 +73,8 @@ pub(super) async fn equal_requests_at_once_add_one_animal(fixture: Fixture) -> P
 
 /// Contract: an animal and its idempotency record are added in one transaction.
 ///
-/// Every animal here is added with a record. A snapshot with unequal numbers was taken between two transactions.
+/// In this promise, every animal is added with a record. A snapshot with unequal numbers was taken between the
+/// transaction of an animal and the transaction of its record.
 pub(super) async fn an_animal_and_its_record_appear_together(fixture: Fixture) -> PromiseResult {
     let writers = add_at_once(&fixture, 4, 100, 4);
     // The readers start after the writers: on one thread, they run whenever every writer waits.
@@ -127,8 +128,8 @@ pub(super) async fn a_record_outlasts_its_deleted_animal(fixture: Fixture) -> Pr
     Ok(())
 }
 
-/// Contract: a purge deletes up to `limit` records made at `cutoff` or before. The call returns their number, and whether
-/// more may be left.
+/// Contract: a purge deletes up to `limit` records made at `cutoff` or before. The call returns their number, and
+/// whether more may be left.
 pub(super) async fn purging_keeps_to_its_limit_and_its_cutoff(store: Store) -> PromiseResult {
     for number in 0..10 {
         let request = request(&format!("key-{number}"), &rex(), number);
@@ -144,7 +145,7 @@ pub(super) async fn purging_keeps_to_its_limit_and_its_cutoff(store: Store) -> P
         let counts = matches!(store.pets.add(rex(), Some(again)).await?, Added::Replayed(_));
         ensure_eq(format!("whether record {number} is left"), &counts, &(number > 6))?;
     }
-    ensure_eq("animals: none goes with its record", &all(&store).await?.len(), &17)
+    ensure_eq("the animals, which no purge deletes", &all(&store).await?.len(), &17)
 }
 
 /// Contract: a purge skips younger records, also a record that replaces an expired record meanwhile.

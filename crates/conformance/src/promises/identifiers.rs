@@ -39,7 +39,8 @@ pub(super) async fn no_identifier_of_a_copied_store_comes_back(
     let is_high = highest.pet >= Some(pets[2].id) && highest.key >= Some(gone);
     ensure!(is_high, "{highest:?}, but {} and {gone:?} were assigned", pets[2].id);
     let copied = Rows { pets: pets[..2].to_vec(), keys: vec![left], highest, ..Rows::default() };
-    // Writes rows with identifiers far above. Then writes only highest identifiers: first far above, then below.
+    // Writes the copied rows, and rows with identifiers far above them. Then writes only highest identifiers: first far
+    // above all rows, then below.
     let far = Rows {
         pets: vec![rex().with_id(PetId(1_000_000))],
         keys: vec![key(8, "far", 0, None).with_id(KeyId(5000))],

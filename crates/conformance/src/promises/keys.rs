@@ -15,7 +15,7 @@ use crate::{
     samples::{at, by_name, key, read_only_key, rex},
 };
 
-/// Contract: values are returned unchanged. This includes rights that differ from the prefix.
+/// Contract: a key is returned unchanged, also if its rights differ from the prefix of its secret.
 pub(super) async fn a_key_comes_back_as_it_was_given(store: Store) -> PromiseResult {
     let longest = "n".repeat(64);
     let in_2096 = Timestamp(4_000_000_000_000);
@@ -93,7 +93,7 @@ pub(super) async fn a_revision_never_comes_back(fixture: Fixture) -> PromiseResu
         let mut is_new = async |what: &str| -> PromiseResult {
             known = store.keys.load(known).await?.map(|loaded| loaded.revision);
             let is_new = known.is_some_and(|revision| seen.insert(revision.0));
-            ensure!(is_new, "{what} has left the revision, or given an older one");
+            ensure!(is_new, "{what} kept the revision, or brought back an older one");
             Ok(())
         };
         is_new("a new store").await?;
@@ -177,7 +177,7 @@ impl Clock for Stopped {
     }
 }
 
-/// Contract: `load_changes` tells a key ring enough to hold exactly the keys of the store.
+/// Contract: with the changes that `load_changes` returns, a key ring holds exactly the keys of the store.
 pub(super) async fn a_key_ring_follows_every_change(fixture: Fixture) -> PromiseResult {
     let (store, other) = (fixture.handle(0), fixture.handle(1));
     let ring = KeyRing::new(Arc::clone(&store.keys), Arc::new(Stopped), None);

@@ -24,7 +24,7 @@ const STEPS: u16 = 400;
 const LIFETIME: i64 = 20;
 const KEY_NAMES: [&str; 4] = ["web", "Web", "shop", "x"];
 const IDEMPOTENCY_KEYS: [&str; 6] = ["a", "b", "c", "d", "e", "f"];
-/// Times that often lie exactly at a boundary.
+/// Spans of time in milliseconds. They are short, so that many times lie exactly at a boundary.
 const SPANS: [i64; 4] = [0, 1, 2, 5];
 
 /// Contract: the store and the model agree over 400 random commands.
@@ -41,7 +41,7 @@ pub(super) async fn random_commands_do_as_the_model_does(fixture: Fixture) -> Pr
 }
 
 /// The time, and the expected content of a store. The model takes identifiers from the store, which may assign any
-/// ascending ones.
+/// ascending identifiers.
 #[derive(Default)]
 struct Run {
     random: Rng,
@@ -98,7 +98,7 @@ impl Run {
             cutoff: at(self.now - LIFETIME),
             ..samples::request(one_of(&mut self.random, &IDEMPOTENCY_KEYS), &pet, self.now)
         });
-        // Repeats the domain's rule, because adapters call the domain: a fault in the domain's rule is noticed.
+        // Adapters call the domain's rule. This copy of the rule notices a fault in it.
         let live = request.and_then(|request| {
             let record = self.records.get(&request.id).filter(|it| it.at > request.cutoff)?;
             Some((record.fingerprint == request.fingerprint).then_some(record.pet))
@@ -135,7 +135,7 @@ impl Run {
         Ok(())
     }
 
-    /// Writes a key like a caller with another state of the key. Its last use is not stored.
+    /// Changes the end of a key. The saved key also has another last use, which the store must ignore.
     async fn end_key(&mut self, store: &Store) -> PromiseResult {
         let (id, expires_at, revoked_at) = (self.some_id(), self.past(), self.past());
         let Some(key) = self.keys.get_mut(&id) else { return Ok(()) };

@@ -13,7 +13,7 @@ use crate::{
     samples::{at, key, numbered, query, request, rex},
 };
 
-/// Ends the promise unless the call returns `StoreError::Unavailable` in time.
+/// Breaks the promise unless the call returns `StoreError::Unavailable` in time.
 async fn refused<T: std::fmt::Debug, E: Into<Cause>>(
     what: &str,
     limit: Duration,
@@ -57,7 +57,8 @@ async fn reads_are_right_or_refused(
     Ok(())
 }
 
-/// Waits until the store accepts an animal again. The tries share the key of an addition during the outage.
+/// Waits until the store accepts an animal again. The tries share the idempotency key of an addition
+/// during the outage.
 async fn recovery(store: &Store, limit: Duration) -> PromiseResult<Added> {
     let reconnected = Instant::now();
     loop {
@@ -85,12 +86,12 @@ pub(super) async fn an_unreachable_store_is_unavailable_and_comes_back(
     let page = PetPage { pets: vec![first.clone()], more: false };
     let reads = reads_are_right_or_refused(store, &page, limit).await;
     // Reconnects also after a broken promise: an unreachable store may be unable to clean up.
-    tried("the harness cannot reconnect it", fixture.scratch.reconnect().await)?;
+    tried("the harness cannot reconnect the store", fixture.scratch.reconnect().await)?;
     writes.and(reads)?;
     let (Added::Created(pet) | Added::Replayed(pet)) = recovery(store, limit).await?;
     let mut pets = all(store).await?;
     ensure_eq("what was there before", &pets.first(), &Some(&first))?;
-    // The addition without a key may have happened too.
+    // The addition without an idempotency key may have happened too.
     pets.retain(|pet| pet.name == rex().name);
     ensure_eq_lists("the animals of a retried addition", &pets, &[pet])?;
     still_works(store).await

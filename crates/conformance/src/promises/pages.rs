@@ -14,8 +14,8 @@ use crate::{
 /// Two full pages of the largest size, and five animals more.
 const ANIMALS: usize = 205;
 
-/// Contract: a page has the matching animals, ascending by identifier, at most `query.limit`. The page also says whether
-/// another matching animal follows.
+/// Contract: a page has the matching animals, ascending by identifier, at most `query.limit`. The page also says
+/// whether another matching animal follows.
 pub(super) async fn a_page_is_the_query_s_and_says_whether_more_follow(
     store: Store,
 ) -> PromiseResult {
@@ -61,7 +61,7 @@ pub(super) async fn a_walk_meets_what_was_there_exactly_once(fixture: Fixture) -
     for (number, limit) in [1, 7, 100].into_iter().enumerate() {
         let walked = walk(fixture.handle(number), limit, None).await?;
         let old = walked.iter().filter(|pet| pet.id <= there[59].id);
-        let what = format!("a walk by {limit}, up to its beginning");
+        let what = format!("the older animals in a walk by {limit}");
         ensure_eq_lists(what, &ids(old), &ids(&there))?;
     }
     let mut expected = [there, join(writers).await?.concat()].concat();

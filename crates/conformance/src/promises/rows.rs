@@ -16,7 +16,7 @@ use crate::{
     samples::{self, LIFETIME, at, key, pet, rex},
 };
 
-/// The number of animals that one call must accept if an adapter has no limit.
+/// The number of animals that one call must accept, unless the adapter's `max_batch` is lower.
 const LARGE: usize = 10_000;
 /// The number of rows that one call must accept on every store.
 const SMALL: usize = 25;
@@ -29,8 +29,8 @@ async fn fill(fixture: &Fixture) -> PromiseResult<Rows> {
     Ok(content)
 }
 
-/// Contract: rows are durable and visible when the call returns. A row that the store holds already is unchanged, so
-/// the same rows may be written again.
+/// Contract: rows are durable and visible when the call returns. A row that the store holds already stays unchanged,
+/// so equal rows may be written again.
 pub(super) async fn rows_come_back_and_may_be_written_again(fixture: Fixture) -> PromiseResult {
     let before = load(fixture.store()).await?.revision;
     let expected = fill(&fixture).await?;
@@ -62,14 +62,14 @@ pub(super) async fn many_animals_are_added_in_their_order(store: Store) -> Promi
     ensure_eq("how many are listed", &listed.len(), &count)
 }
 
-/// Adds nine animals under the request `digest`. Returns the number that were added.
+/// Adds nine animals under the request `digest`. Returns the number of added animals.
 async fn add_nine(store: &Store, digest: u8, millis: i64) -> PromiseResult<u64> {
     let request = Some(IdempotencyRequest::of_batch([digest; 32], at(millis)));
     Ok(archive(store)?.add_new(samples::numbers(9).collect(), request).await?)
 }
 
-/// Contract: a repeated request adds none of its animals, also if equal requests run at the same time. The record of the
-/// request names the first animal.
+/// Contract: a repeated request adds none of its animals, also if equal requests run at the same time. The record of
+/// the request names the first animal.
 pub(super) async fn a_repeated_batch_adds_nothing(fixture: Fixture) -> PromiseResult {
     let writers = start(&fixture, 6, |_, store| async move { add_nine(&store, 1, 0).await });
     let mut added = join(writers).await?;
@@ -117,8 +117,8 @@ pub(super) async fn a_key_that_is_there_already_is_merged(fixture: Fixture) -> P
     ensure_eq_lists("the keys", &all_keys(fixture.store()).await?, &expected)
 }
 
-/// Contract: a different row in the same place is a conflict, which names the row. None of the rows is then written. An
-/// older record is replaced instead.
+/// Contract: a row conflicts with a different row of the store or of the call that has its identifier or its digest.
+/// The error names the row, and none of the rows is written. Only a stored record that is older is replaced.
 pub(super) async fn rows_in_the_place_of_others_are_refused(fixture: Fixture) -> PromiseResult {
     let (store, mut content) = (fixture.store(), fill(&fixture).await?);
     let new = nine(2_000_000);

@@ -40,7 +40,7 @@ pub(super) async fn a_fresh_store_is_empty(store: Store) -> PromiseResult {
     Ok(())
 }
 
-/// Returns names at the limits of the rule, and names that a store may normalize by mistake.
+/// Returns names of the greatest length, and names that a store may normalize by mistake.
 fn names() -> Vec<String> {
     let printable: String = (' '..='~').collect();
     let odd = [

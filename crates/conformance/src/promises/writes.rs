@@ -48,7 +48,7 @@ const OF_MOVERS: [Write; 9] =
 /// The writes before each of three restarts. A purge deletes the older of two records.
 const BEFORE_REOPENING: [Write; 7] = [Add, Key, AddOnce, AddOnce, Purge, Add, Reopen];
 
-/// Makes the write with a number of its own, and notes its expected effect on `held`.
+/// Makes the write with the number `number`, and applies the expected effect to `held`.
 async fn make(
     write: Write,
     number: u16,
@@ -126,9 +126,9 @@ async fn versions(fixture: &Fixture) -> PromiseResult<Vec<CatalogueVersion>> {
     Ok(versions)
 }
 
-/// Makes the writes, each by the next handle. With a mover, the store is being filled meanwhile. Ends the promise unless
-/// the store has the expected content after each write, and its version changes with the animals. The handle of the
-/// writer must show the new version immediately, the other handle soon after.
+/// Makes the writes, each by the next handle. With a mover, the store is being filled meanwhile. Breaks the promise
+/// unless the store has the expected content after each write, and its version changes with the animals. The handle of
+/// the writer must show the new version immediately, the other handle soon after.
 async fn make_all(mut fixture: Fixture, writes: &[Write], by_mover: bool) -> PromiseResult {
     let mut held = populate(fixture.store()).await?;
     for (number, &write) in (1..).zip(writes) {

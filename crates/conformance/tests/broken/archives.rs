@@ -179,13 +179,13 @@ pub(crate) const FLAWS: &[Flaw] = &[
     Flaw::new("a snapshot does not know the highest animal", &[COPIED], |_| {
         highest(|highest| highest.pet = None)
     }),
-    Flaw::new("a snapshot's highest key is that of the last one", &[COPIED], |_| {
+    Flaw::new("a snapshot's highest key identifier is one too low", &[COPIED], |_| {
         highest(|highest| highest.key = highest.key.map(|KeyId(id)| KeyId(id - 1)))
     }),
-    Flaw::new("the highest animal of the source is not taken", &[COPIED], |_| {
+    Flaw::new("the highest animal identifier of the source is ignored", &[COPIED], |_| {
         edited(|rows| rows.highest.pet = None)
     }),
-    Flaw::new("the highest key of the source is not taken", &[COPIED], |_| {
+    Flaw::new("the highest key identifier of the source is ignored", &[COPIED], |_| {
         edited(|rows| rows.highest.key = None)
     }),
     Flaw::new(
@@ -250,7 +250,7 @@ pub(crate) const FLAWS: &[Flaw] = &[
     Flaw::new("a repeated batch is added again", &["a_repeated_batch_adds_nothing"], |_| {
         requested(|_| None)
     }),
-    Flaw::new("a repeated batch counts for ever", &["a_repeated_batch_adds_nothing"], |_| {
+    Flaw::new("the record of a batch never expires", &["a_repeated_batch_adds_nothing"], |_| {
         requested(|request| {
             request.map(|mut request| {
                 request.cutoff = Timestamp(i64::MIN);
@@ -259,7 +259,7 @@ pub(crate) const FLAWS: &[Flaw] = &[
         })
     }),
     Flaw::new(
-        "a repeated batch is found before it is written, and not with it",
+        "the record of a batch is looked up in another transaction than the write",
         &["a_repeated_batch_adds_nothing"],
         |_| {
             Faults::default().add_new(|store, (pets, mut request)| async move {
@@ -281,14 +281,14 @@ pub(crate) const FLAWS: &[Flaw] = &[
             store.add_new(pets, request).await
         })
     }),
-    Flaw::new("many new animals are cut off", &[LARGE], |_| {
+    Flaw::new("only 24 of many new animals are added", &[LARGE], |_| {
         Faults::default().add_new(|store, (mut pets, request)| async move {
             pets.truncate(24);
             store.add_new(pets, request).await
         })
     }),
     Flaw::new(
-        "a service fills the store",
+        "a service may write rows to a store that a mover fills",
         &["a_store_that_is_not_open_refuses_everything"],
         |_| crate::handovers::written_by(|_, state| WriterRole::Mover(state.revision)),
     ),

@@ -79,7 +79,7 @@ pub(crate) struct Content {
     pub(crate) state: StoreState,
 }
 
-/// Frequent faults.
+/// Constructors of frequent faults.
 impl Faults {
     /// Stores the animal that `change` returns.
     pub(crate) fn change_pet(change: fn(NewPet) -> NewPet) -> Self {

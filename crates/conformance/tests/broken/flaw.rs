@@ -18,7 +18,7 @@ use crate::faults::Faults;
 pub(crate) struct Flaw {
     /// The fault, in a few words.
     pub(crate) what: &'static str,
-    /// Promises that must catch the flaw. Others may catch it too.
+    /// Promises that must catch the flaw. Other promises may catch it too.
     pub(crate) caught_by: &'static [&'static str],
     /// Returns the faults of a new handle.
     pub(crate) faults: fn(&Arc<Notes>) -> Faults,
@@ -55,7 +55,7 @@ pub(crate) struct Notes {
     pub(crate) keys: Mutex<HashMap<KeyId, ApiKey>>,
     /// Animals that some reads leave out.
     pub(crate) hidden: Mutex<HashSet<PetId>>,
-    /// The error of the versions or of the rewrites.
+    /// The difference between the shown and the true versions or rewrites.
     pub(crate) offset: AtomicI64,
     /// The random half of the versions of this store.
     pub(crate) epoch: u128,

@@ -46,7 +46,8 @@ async fn unfenced<T>(store: &MemoryStore, call: impl Future<Output = T>) -> T {
     result
 }
 
-/// Lists from a store that is not open if `believes` returns `true`.
+/// Lists from a store that is not open if `believes(None)` returns `true`. Otherwise tells `believes` whether the store
+/// is open.
 fn lists_while(
     believes: impl Fn(Option<bool>) -> bool + Clone + Send + Sync + 'static,
     faults: Faults,
@@ -117,13 +118,13 @@ pub(crate) const FLAWS: &[Flaw] = &[
             })
     })
     .on_one_thread(),
-    Flaw::new("a handle reads by its own changes of the state", &[REFUSES, SEALS], |_| {
+    Flaw::new("a handle notices only its own changes of the state", &[REFUSES, SEALS], |_| {
         own_changes_alone()
     })
     .on_one_thread(),
-    Flaw::new("a handle reads by a state that it saw 30 ms ago", &[REFUSES], |_| cached_state())
+    Flaw::new("a handle reads by a state that is up to 30 ms old", &[REFUSES], |_| cached_state())
         .on_one_thread(),
-    Flaw::new("an addition looks at the state in a step of its own", &[SEALS], |_| {
+    Flaw::new("an addition checks the state in another transaction", &[SEALS], |_| {
         checked_before()
     })
     .on_one_thread(),
@@ -150,7 +151,7 @@ pub(crate) const FLAWS: &[Flaw] = &[
     Flaw::new("a store counts its revisions itself", &[REPLACED], |_| {
         changes(|expected, new, _| new.revision = *expected + 1)
     }),
-    Flaw::new("a store takes the rewrites of a new state", &[REPLACED], |notes| {
+    Flaw::new("a change of the state stores the given rewrites", &[REPLACED], |notes| {
         let (takes, taken) = (Arc::clone(notes), Arc::clone(notes));
         Faults::default()
             .change_state(move |store, (expected, new)| {
@@ -194,7 +195,7 @@ pub(crate) const FLAWS: &[Flaw] = &[
                 }
             })
     }),
-    Flaw::new("every store is the same one", &[REPLACED], |_| {
+    Flaw::new("every store has the same identity", &[REPLACED], |_| {
         Faults::default().state(|store, ()| async move {
             let mut state = store.state().await?;
             if state.revision == 0 {
@@ -212,7 +213,7 @@ pub(crate) const FLAWS: &[Flaw] = &[
     Flaw::new("a mover continues when the store is open", &[FILLS], |_| {
         written_by(|writer, state| if state.phase.is_open() { WriterRole::Service } else { writer })
     }),
-    Flaw::new("nobody reads a sealed store", &[READS], |_| {
+    Flaw::new("no handle reads a sealed store", &[READS], |_| {
         Faults::default().list(|store, query| async move {
             store.state().await?.permit_read(false)?;
             PetRepository::list(&*store, query).await

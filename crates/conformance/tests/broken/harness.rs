@@ -123,7 +123,7 @@ impl ScratchStore for Disk {
     }
 
     async fn delete_pet(&self, id: PetId) -> Result<(), BoxError> {
-        if self.handle(false).delete_pet(id) { Ok(()) } else { Err("it is not there".into()) }
+        if self.handle(false).delete_pet(id) { Ok(()) } else { Err("no such animal".into()) }
     }
 }
 

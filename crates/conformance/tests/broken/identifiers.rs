@@ -42,7 +42,8 @@ fn under(store: Arc<MemoryStore>, pet: NewPet, id: i64) -> Addition {
     })
 }
 
-/// A store whose writer ends when no identifier is left. `silent` adds the calls that fail from then on.
+/// A store whose writer ends when no identifier is left. `silent` adds faults to the calls
+/// that fail from then on.
 fn ends_when_full(notes: &Arc<Notes>, silent: fn(Faults, Arc<Notes>) -> Faults) -> Faults {
     let kept = Arc::clone(notes);
     let faults = Faults::default().add(move |store, (pet, request)| {
@@ -67,12 +68,12 @@ pub(crate) const FLAWS: &[Flaw] = &[
     Flaw::new("identifiers wrap to negative ones", HIGHEST, |_| {
         behind_the_highest(|store, pet, _| under(store, pet, i64::MIN))
     }),
-    Flaw::new("the identifier behind the highest is the highest", HIGHEST, |_| {
+    Flaw::new("the highest identifier is assigned again", HIGHEST, |_| {
         behind_the_highest(|_, pet, _| {
             Box::pin(async move { Ok(Added::Created(pet.with_id(PetId(i64::MAX)))) })
         })
     }),
-    Flaw::new("that no identifier is left may pass", HIGHEST, |_| {
+    Flaw::new("an addition without an identifier left is unavailable", HIGHEST, |_| {
         behind_the_highest(|_, _, _| {
             Box::pin(async { Err(StoreError::unavailable("no identifier is left").into()) })
         })
@@ -88,7 +89,7 @@ pub(crate) const FLAWS: &[Flaw] = &[
             })
         })
     }),
-    Flaw::new("a store without an identifier left answers no reads", HIGHEST, |notes| {
+    Flaw::new("a store without an identifier left lists no animals", HIGHEST, |notes| {
         ends_when_full(notes, |faults, notes| {
             faults.list(move |store, query| {
                 let gone = gone(&notes);
@@ -99,7 +100,7 @@ pub(crate) const FLAWS: &[Flaw] = &[
             })
         })
     }),
-    Flaw::new("a store without an identifier left writes nothing at all", HIGHEST, |notes| {
+    Flaw::new("a store without an identifier left saves no keys", HIGHEST, |notes| {
         ends_when_full(notes, |faults, notes| {
             faults.save(move |store, (expected, changed, removed)| {
                 let gone = gone(&notes);

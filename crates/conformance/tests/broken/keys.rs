@@ -51,7 +51,7 @@ fn mask_revision(mask: impl Fn(&StoredKeys) -> u128 + Clone + Send + Sync + 'sta
         })
 }
 
-/// Saves whatever the stored revision is.
+/// Saves over any stored revision.
 async fn force(
     store: &MemoryStore,
     changed: Vec<ApiKey>,
@@ -138,7 +138,7 @@ pub(crate) const FLAWS: &[Flaw] = &[
                     return Ok(SaveOutcome::Conflict);
                 }
                 tokio::task::yield_now().await;
-                // Like a store that chooses the first identifier by itself.
+                // Like a store that chooses the identifiers by itself.
                 let next = load_keys(&*store).await?.next_id.0;
                 let renumber = |(key, id): (ApiKey, i64)| ApiKey { id: KeyId(id), ..key };
                 let changed = changed.into_iter().zip(next..).map(renumber).collect();
@@ -167,11 +167,11 @@ pub(crate) const FLAWS: &[Flaw] = &[
             loaded.revision.0 ^ u128::from(uses.map(|at| at.0).sum::<i64>().unsigned_abs()) << 32
         })
     }),
-    Flaw::new("every load gives every key", &["a_revision_never_comes_back"], |_| {
+    Flaw::new("every load returns every key", &["a_revision_never_comes_back"], |_| {
         Faults::default().load(|store, _| async move { store.load(None).await })
     }),
     Flaw::new(
-        "whoever has loaded keys is told that nothing has changed",
+        "a load after the first says that nothing has changed",
         &["a_revision_never_comes_back"],
         |_| {
             Faults::default().load(|store, unless| async move {
@@ -180,7 +180,7 @@ pub(crate) const FLAWS: &[Flaw] = &[
         },
     ),
     Flaw::new(
-        "the next identifier is above those that are there, not above those that were",
+        "the next identifier is above the present keys, not above removed keys",
         &["random_commands_do_as_the_model_does"],
         |_| {
             change_loaded(|loaded| {
@@ -198,7 +198,7 @@ pub(crate) const FLAWS: &[Flaw] = &[
             Ok(changes)
         })
     }),
-    Flaw::new("a state to come is the present one", &["a_key_ring_follows_every_change"], |_| {
+    Flaw::new("a future mark counts as up to date", &["a_key_ring_follows_every_change"], |_| {
         Faults::default().load_changes(|store, known| async move {
             match known.filter(|known| known.position == i64::MAX) {
                 Some(known) => Ok(KeyChanges::none_since(known)),
@@ -224,7 +224,7 @@ pub(crate) const FLAWS: &[Flaw] = &[
         },
     ),
     Flaw::new(
-        "what can be written of a save is written",
+        "a save writes its keys one by one, up to the refused key",
         &["a_digest_of_another_key_is_refused"],
         |_| {
             Faults::default().save(|store, (expected, changed, removed)| async move {
@@ -239,7 +239,7 @@ pub(crate) const FLAWS: &[Flaw] = &[
         },
     ),
     Flaw::new(
-        "a digest that is stored already may pass",
+        "a digest that is stored already is unavailable",
         &["a_digest_of_another_key_is_refused"],
         |_| {
             Faults::default().save(|store, (expected, changed, removed)| async move {

@@ -32,7 +32,7 @@ pub(crate) const FLAWS: &[Flaw] = &[
         |_| Faults::change_page(|_, page| page.pets.reverse()),
     ),
     Flaw::new(
-        "every second page is turned around its middle",
+        "every second page is rotated by half",
         &[
             "a_page_is_the_query_s_and_says_whether_more_follow",
             "a_write_shows_everywhere_and_changes_nothing_else",

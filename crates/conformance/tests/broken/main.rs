@@ -46,8 +46,8 @@ const TABLES: [&[Flaw]; 12] = [
     writes::FLAWS,
 ];
 
-/// The largest number of runs of a promise until the flaw must show, because some promises race tasks or choose at
-/// random. For example, the random commands miss a name that is used twice in about one of sixty runs.
+/// The number of runs in which a promise must catch its flaw at least once. One run may miss the flaw, because some
+/// promises race tasks or choose at random.
 const MAX_RUNS: u32 = 4;
 
 fn runtime(one_thread: bool) -> Runtime {

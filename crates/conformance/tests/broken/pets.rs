@@ -117,15 +117,19 @@ pub(crate) const FLAWS: &[Flaw] = &[
             })
         },
     ),
-    Flaw::new("a refused row fails others", &["a_refused_row_fails_its_own_request_only"], |_| {
-        refusing(|error| error)
-    }),
-    Flaw::new("a refused row may pass", &["a_refused_row_fails_its_own_request_only"], |_| {
-        refusing(petstore_domain::StoreError::unavailable)
-    }),
+    Flaw::new(
+        "a refused row fails the next addition",
+        &["a_refused_row_fails_its_own_request_only"],
+        |_| refusing(|error| error),
+    ),
+    Flaw::new(
+        "a refused row is unavailable",
+        &["a_refused_row_fails_its_own_request_only"],
+        |_| refusing(petstore_domain::StoreError::unavailable),
+    ),
 ];
 
-/// A store that refuses a second animal with the same name.
+/// Refuses a second animal with the same name by the error that `refused` returns. The next addition fails too.
 fn refusing(
     refused: impl Fn(petstore_domain::StoreError) -> petstore_domain::StoreError
     + Clone
@@ -138,7 +142,7 @@ fn refusing(
         let (refused, broken) = (refused.clone(), Arc::clone(&broken));
         async move {
             if broken.swap(false, Ordering::Relaxed) {
-                return Err(petstore_domain::StoreError::unavailable("of another one").into());
+                return Err(petstore_domain::StoreError::unavailable("another was refused").into());
             }
             if let Err(error) = crate::faulty::refuse_equal_names(&store, &pet).await {
                 let error = refused(error);

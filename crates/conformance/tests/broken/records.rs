@@ -63,16 +63,16 @@ async fn add_in_two_transactions(
 }
 
 pub(crate) const FLAWS: &[Flaw] = &[
-    Flaw::new("a record counts for ever", &["a_record_decides_until_exactly_its_expiry"], |_| {
+    Flaw::new("a record never expires", &["a_record_decides_until_exactly_its_expiry"], |_| {
         Faults::change_request(|request| request.cutoff = Timestamp(i64::MIN))
     }),
     Flaw::new(
-        "a record counts a millisecond too long",
+        "a record is valid a millisecond too long",
         &["a_record_decides_until_exactly_its_expiry"],
         |_| Faults::change_request(|request| request.cutoff.0 -= 1),
     ),
     Flaw::new(
-        "a record counts a millisecond too short",
+        "a record is valid a millisecond too short",
         &["a_record_decides_until_exactly_its_expiry"],
         |_| Faults::change_request(|request| request.cutoff.0 += 1),
     ),
@@ -107,7 +107,7 @@ pub(crate) const FLAWS: &[Flaw] = &[
         },
     ),
     Flaw::new(
-        "a key is accepted for another animal",
+        "an idempotency key is accepted for another animal",
         &["a_record_decides_until_exactly_its_expiry", "random_commands_do_as_the_model_does"],
         |_| {
             Faults::default().add(|store, (pet, request)| async move {
@@ -158,17 +158,17 @@ pub(crate) const FLAWS: &[Flaw] = &[
         },
     ),
     Flaw::new(
-        "a purge that keeps to its limit says that there are no more",
+        "a purge always says that there are no more",
         &["purging_keeps_to_its_limit_and_its_cutoff"],
         |_| purges(|purged| Purged { more: false, ..purged }),
     ),
     Flaw::new(
-        "a purge says for ever that there are more",
+        "a purge always says that there are more",
         &["purging_keeps_to_its_limit_and_its_cutoff"],
         |_| purges(|purged| Purged { more: true, ..purged }),
     ),
     Flaw::new(
-        "a record that counts is purged",
+        "a valid record is purged",
         &["purging_keeps_to_its_limit_and_its_cutoff", "reopening_keeps_what_was_acknowledged"],
         |_| {
             Faults::default().purge(|store, (cutoff, limit)| async move {

@@ -79,8 +79,8 @@ fn of_movers(writer: WriterRole) -> bool {
     writer != WriterRole::Service
 }
 
-/// Leaves animals out of the lists for which `hides` returns `true`. These are animals of writers for which `by`
-/// returns `true`.
+/// Leaves the animals of some writers out of some lists: `by` selects the writers, and `hides` selects the lists by
+/// their status.
 fn hidden(
     notes: &Arc<Notes>,
     by: fn(WriterRole) -> bool,
@@ -144,7 +144,7 @@ fn in_two(notes: &Arc<Notes>, first: fn(&mut Rows) -> Rows) -> Faults {
     })
 }
 
-/// Returns the animal because of which rows were refused, and the stored animal in the same place.
+/// Returns the animal because of which rows were refused, and the stored animal with its identifier.
 async fn refused(
     store: &MemoryStore,
     rows: &Rows,

@@ -1,7 +1,7 @@
 """Extracts programs of docs/CLIENTS.md and their expected output: `blocks.py CLIENTS.md PROGRAMS FOLDER`.
 
-Writes the page's sh blocks as one program, `FOLDER/client.sh`. For this program and for each file in the folder
-PROGRAMS, writes a file `.expected` with the lines behind the arrows.
+Writes the sh blocks of CLIENTS.md as one program, `FOLDER/client.sh`. For this program and for each file in the folder
+PROGRAMS, writes a file `.expected` with the text behind each arrow (`=>`) in a comment.
 """
 
 import pathlib

@@ -21,7 +21,7 @@ def create(name: str) -> Pet:
 
 
 def pages() -> list[list[Pet]]:
-    """Returns all pages of two animals, by their links."""
+    """Walks the list by its links, two animals per page. Returns all pages."""
     found: list[list[Pet]] = []
     cursor: str | Unset = UNSET
     while True:

@@ -7,7 +7,7 @@ import schemathesis
 
 CURSOR_OF_NEXT = re.compile(r'[?&]cursor=([^&>]+)[^>]*>; *rel="next"')
 
-# status filter → the cursor of the last page with this filter
+# status filter → the cursor behind the last page that was read with this filter
 cursors: dict[object, str] = {}
 numbers = itertools.count()
 
@@ -32,7 +32,7 @@ def before_call(context, case, **kwargs):
     if operation_of(case) == "listPets" and invented and number % 4:
         case.query["cursor"] = cursors.get(case.query.get("status"), invented)
 
-    # schemathesis often repeats a key, and then no animal is added. So three of four keys are new.
+    # schemathesis often repeats an idempotency key, and then no animal is added. So three of four keys are new.
     key = (case.headers or {}).get("Idempotency-Key")
     if operation_of(case) == "createPet" and key and number % 4:
         case.headers["Idempotency-Key"] = f"key-{number}"

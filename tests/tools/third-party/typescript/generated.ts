@@ -17,7 +17,7 @@ async function create(name: string): Promise<Pet> {
   return data;
 }
 
-/** Returns all pages of two animals, by their links. */
+/** Walks the list by its links, two animals per page. Returns all pages. */
 async function pages(): Promise<Pet[][]> {
   const found: Pet[][] = [];
   let cursor: string | undefined;

@@ -21,7 +21,7 @@ fn named(name: &str) -> types::NewPet {
     types::NewPet { name: name.parse().unwrap(), category_id: 7, status }
 }
 
-/// Returns all pages of two animals, by their links.
+/// Walks the list by its links, two animals per page. Returns all pages.
 async fn pages(client: &Client) -> Vec<Vec<types::Pet>> {
     let mut found = Vec::new();
     let mut cursor = None;
