@@ -21,7 +21,7 @@ use crate::{
     settings::Settings,
 };
 
-/// The largest number of waiting refusals, or a quarter of `max_connections` if that is less.
+/// The largest number of waiting refusals, unless a quarter of `max_connections` is less.
 pub(crate) const MAX_WAITING_REFUSALS: usize = 4096;
 
 /// The ports that the server drives.

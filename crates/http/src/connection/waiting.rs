@@ -95,8 +95,8 @@ impl Inner {
         bytes > 0 && bytes >= share
     }
 
-    /// Ends bodies of greedy connections until there is room for `bytes` bytes. The body without progress for longest
-    /// ends first.
+    /// Ends bodies of greedy connections until there is room for `bytes` bytes. The body whose last progress is longest
+    /// ago ends first.
     fn make_room(&mut self, bytes: usize) {
         while self.bytes + bytes > self.max {
             let mut all = self.bodies.iter();

@@ -28,8 +28,8 @@ const MAX_CHARS: usize = 128;
 const TRACE_ID: Range<usize> = 3..35;
 const SAMPLED: u8 = 1;
 
-/// Generates ids from a counter. A request id is a random number of the process and the counter. A span id is a hash of
-/// the counter.
+/// Generates ids from a counter. A request id is a random number of the process, followed by the counter. A span id is
+/// a hash of the counter.
 #[derive(Debug)]
 pub(crate) struct RequestIds {
     random: RandomState,
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn any_other_id_is_replaced_by_a_new_one() {
+    fn a_missing_invalid_or_repeated_id_is_replaced_by_a_new_one() {
         let too_long = [b'x'; 129];
         let bad: [&[&[u8]]; 6] =
             [&[], &[b""], &[b"a b"], &[b"caf\xc3\xa9"], &[b"a", b"b"], &[&too_long]];

@@ -97,7 +97,7 @@ mod tests {
         }
 
         #[test]
-        fn any_text_is_a_host_if_it_follows_the_grammar(
+        fn a_text_is_a_host_exactly_if_it_follows_the_grammar(
             host in "[]\\[:.%@/?#vVg0aF1-]{0,12}|\\[[:.0-9a-g]{1,20}\\]|\\[(([0-9a-f]{1,4}|1.2.3.4)?:){2,8}([0-9a-f]{1,4}|1.2.3.4)?\\]|\\PC{0,8}",
         ) {
             let expected = Regex::new(&format!("^({})$", grammar())).unwrap().is_match(&host);

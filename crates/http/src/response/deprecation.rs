@@ -1,4 +1,4 @@
-//! The deprecation and the end of getPet (interface, sections 4.3 and 9).
+//! The deprecation and the removal of getPet.
 
 use hyper::{
     HeaderMap,

@@ -32,7 +32,7 @@ use crate::{
     state::Ports,
 };
 
-/// A clock that panics. `late_head` reads the clock outside of every handler.
+/// A clock that panics. `late_head` reads the clock where no panic is caught, so the connection ends in a panic.
 #[derive(Debug)]
 struct Broken;
 
