@@ -40,7 +40,7 @@ use crate::{
 const PUBLIC: HeaderValue = HeaderValue::from_static("no-cache");
 const CLOSE: HeaderValue = HeaderValue::from_static("close");
 
-/// Answers one request without a connection.
+/// Answers one request that did not arrive over a connection, as if it came over a Unix socket.
 pub(crate) async fn ask(state: &State, request: Request<impl Into<Bytes>>) -> Response {
     let (mut head, body) = request.into_parts();
     let mut body = Full::new(body.into());
@@ -101,7 +101,7 @@ where
     response
 }
 
-/// Adds the headers that depend only on the request, and removes the body from the response to HEAD.
+/// Adds the headers that depend on the request but not on its handler, and removes the body from the response to HEAD.
 fn decorate(response: &mut Response, state: &State, head: &Parts, target: Target<'_>) {
     let operation = || target.and_then(|(route, _)| route.operation(&head.method));
     let (status, length) = (response.status(), response.body().len());

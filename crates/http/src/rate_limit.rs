@@ -15,7 +15,7 @@ use tokio::time::Instant;
 use xxhash_rust::xxh3::xxh3_64;
 
 /// The largest number of tracked keys, more than the 10,000 live API keys of a store. At the limit, the keys at rest
-/// are dropped. If few keys are at rest, all keys are dropped.
+/// are dropped, that is, keys whose next request is due. If few keys are at rest, all keys are dropped.
 const MAX_TRACKED: usize = 16_384;
 /// The usual burst after a rest: the requests or lines of this duration may come at once.
 pub(crate) const BURST: Duration = Duration::from_secs(1);

@@ -58,7 +58,7 @@ pub(crate) struct State {
     pub(crate) public_base: String,
     /// The headers that announce the deprecation of getPet.
     pub(crate) deprecation: HeaderMap,
-    /// The headers of an animal, including the headers of `deprecation`.
+    /// The headers of a 200 with one animal, including the headers of `deprecation`.
     pub(crate) pet_template: HeaderMap,
     pub(crate) request_ids: RequestIds,
     pub(crate) page_cache: PageCache,

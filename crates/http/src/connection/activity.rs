@@ -21,7 +21,7 @@ use crate::settings::Limits;
 
 /// The largest request head in bytes, in both versions of HTTP.
 pub(super) const MAX_HEAD: u32 = 16 * 1024;
-/// The lowest rate at which a client may read responses, in bytes per second. The slowest real network is faster.
+/// The lowest rate at which a client may read responses, in bytes per second. Networks in real use are faster.
 const MIN_RATE: u64 = 1024;
 
 /// The largest piece of a response body over HTTP/2, in bytes: one frame.
@@ -54,7 +54,7 @@ struct Inner {
     /// flight, and while the socket is blocked before the next head has begun.
     read_deadline: Option<(Instant, Reason)>,
     /// The deadline by which the client must read more of its responses. `None` if there are no `answers` and the
-    /// socket is not `blocked`.
+    /// socket is not `blocked`, unless the deadline has passed.
     write_deadline: Option<Instant>,
 }
 

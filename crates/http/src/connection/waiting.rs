@@ -165,7 +165,7 @@ impl WaitingBody {
         self.bytes += bytes;
     }
 
-    /// Allows the body to end early from now on. `wake` is notified if it does, and is returned.
+    /// Allows the body to end early from now on. Returns `wake`, which is notified if the body ends early.
     fn wait(&mut self, wake: Arc<Notify>) -> Arc<Notify> {
         let (bytes, connection) = (self.bytes, Arc::clone(&self.connection));
         let entry = Entry { bytes, connection, wake: Arc::clone(&wake) };

@@ -13,7 +13,8 @@ use hyper::{
 use super::only;
 use crate::response::error::{ApiError, ErrorCode};
 
-/// Returns 400 for a request whose target or length is ambiguous. A request without a body has no `Transfer-Encoding`.
+/// Returns 400 for a request whose target or length is ambiguous. Without a body, there is no
+/// `Transfer-Encoding` to check.
 pub(crate) fn require_unambiguous(head: &request::Parts, has_body: bool) -> Result<(), ApiError> {
     let mut hosts = head.headers.get_all(HOST).iter();
     let (host, authority) = (hosts.next(), head.uri.authority());

@@ -37,7 +37,7 @@ const GZIP: HeaderValue = HeaderValue::from_static("gzip");
 const GZIP_HEAD: [u8; 10] = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255];
 
 thread_local! {
-    /// The compressor of a worker thread. A new compressor would set 300 KiB to zero.
+    /// The compressor of a worker thread. A new compressor would first set 300 KiB of memory to zero.
     static COMPRESSOR: RefCell<Compress> = RefCell::new(Compress::new(LEVEL, false));
 }
 
@@ -173,11 +173,12 @@ const TEMPLATE: &[u8; 26] = b"W/\"......................\"";
 /// nothing else, so it is the same on every instance of one public URL, on every kind of store and after restarts. The
 /// digest includes the link, because an addition may give the last page a link and leave its body as it is.
 ///
-/// The digest is XXH3 with 128 bits; its seed is XXH3 of the link, or 0. It is stable across builds and machines. The digest
-/// of a page of 20 animals takes 1,300 instructions. SHA-256 takes 70,000 on a processor without SHA instructions.
+/// The digest is XXH3 with 128 bits; its seed is XXH3 of the link, or 0. XXH3 is stable across builds and machines.
+/// The digest of a page of 20 animals takes 1,300 instructions. SHA-256 takes 70,000 on a processor without SHA
+/// instructions.
 ///
-/// A client that chooses names may make two bodies with the same tag. Then a client that revalidates the last page
-/// misses animals, but only animals that the first client has added.
+/// A client that chooses the names of its animals may make two bodies with the same tag. Then another client that
+/// revalidates the last page misses animals, but only animals of the first client.
 fn entity_tag(content: &[u8], next: Option<&HeaderValue>) -> HeaderValue {
     let seed = next.map_or(0, |next| xxh3_64(next.as_bytes()));
     let digest = xxh3_128_with_seed(content, seed).to_be_bytes();

@@ -29,7 +29,7 @@ fn service(origins: &[&str]) -> State {
 /// A request with a header, and the status of its answer.
 type Call = (Method, &'static str, (&'static str, &'static str), u16);
 
-/// Requests of every kind.
+/// Requests with answers of every kind: success, not modified, and refusals.
 const CALLS: [Call; 12] = [
     (Method::GET, "/v1/pets/7", JSON, 200),
     (Method::HEAD, "/v1/pets/7", JSON, 200),

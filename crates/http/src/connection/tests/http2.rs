@@ -62,7 +62,7 @@ async fn the_limits_are_announced() {
     // No frame enlarges the initial window of the connection.
     while let Ok(frame) = timeout(Duration::from_secs(1), read_frame(&mut client)).await {
         let (kind, stream, _) = frame.unwrap();
-        assert_ne!((kind, stream), (WINDOW_UPDATE, 0), "bytes of all bodies");
+        assert_ne!((kind, stream), (WINDOW_UPDATE, 0), "the window grows");
     }
 }
 
