@@ -1,8 +1,8 @@
 //! Builds one self-contained document per page from the files in `assets/`, and a policy that allows only its script and
 //! its style, by their hashes.
 //!
-//! A page is `frame.html` around the `page.html` of its folder, with `shared/base.css`, `page.css`, and `main.js` behind the
-//! modules that it imports. Each module becomes a function that returns its exports. So a module may use only
+//! A page is `frame.html` around the `page.html` of its folder, with `shared/base.css`, `page.css`, and `main.js` after
+//! the modules that it imports. Each module becomes a function that returns its exports. So a module may use only
 //! `import { a, b } from './c.js';` on one line, and `export` before a declaration.
 
 use std::{

@@ -30,7 +30,7 @@ fn fetch(browser: &Browser, server: &Server, method: &str, target: &str, body: &
 #[test]
 fn a_page_of_another_origin_lists_and_adds_where_it_may_and_nowhere_else() {
     let browser = Browser::open();
-    // The page's server sends no policy that restricts calls of the page.
+    // `/livez` has no `Content-Security-Policy`, so this page may call other origins.
     let elsewhere = Server::in_memory();
     let page = elsewhere.url();
     browser.go(&format!("{page}/livez"));
@@ -59,6 +59,6 @@ fn a_page_of_another_origin_lists_and_adds_where_it_may_and_nowhere_else() {
         assert_eq!(fetch(&browser, server, "POST", "/v1/pets", &rex), "TypeError");
         assert!(server.client().get("/v1/pets").send().json().as_array().unwrap().is_empty());
     }
-    // The browser logs each refusal on its console.
+    // Discards the refusals that the browser has logged, as `Browser::open` also does for the next test.
     browser.complaints();
 }

@@ -1,4 +1,4 @@
-//! The page `/docs`: a reader can read every operation and send its request.
+//! The page `/docs`: a user can read every operation and send its request.
 
 mod answers;
 mod reading;

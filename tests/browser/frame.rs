@@ -77,10 +77,11 @@ fn on_paper_there_is_the_content_of_a_page_and_no_control() {
     media("");
 }
 
-/// On a slow line, a load takes two consecutive answers: the revalidation of the cached page, and then its data.
+/// A load sends one request for the page and then only the requests for its data. So even a slow line waits for only
+/// two round trips.
 #[needs(chromium)]
 #[test]
-fn a_cached_page_costs_one_round_trip_and_its_data_another() {
+fn a_load_sends_one_request_for_the_page_and_the_requests_for_its_data() {
     let zoo = states::zoo();
     zoo.enter("/catalogue");
     for (page, shown, data) in [
@@ -145,7 +146,10 @@ fn walk(browser: &Browser) -> Vec<String> {
 fn holds_in_order(names: &[String], expected: &str) {
     let mut rest = names.iter();
     for wanted in expected.split(", ") {
-        assert!(rest.any(|name| name == wanted), "{wanted} in its turn: {names:?}");
+        assert!(
+            rest.any(|name| name == wanted),
+            "Tab does not reach {wanted} in the expected order: {names:?}"
+        );
     }
 }
 

@@ -7,7 +7,7 @@
     dead_code,
     unused_imports,
     unused_macros,
-    reason = "of what the suites share, each uses a part"
+    reason = "each suite uses only a part of the shared helpers"
 )]
 
 /// Helpers of these tests. Some are shared with the black-box suite.

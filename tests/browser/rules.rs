@@ -110,23 +110,32 @@ fn each_broken_rule_is_noticed() {
     let browser = &zoo.browser;
     let other = zoo.page("/livez").replace("127.0.0.1", "localhost");
     browser.go(&other);
-    assert!(browser.requests().iter().any(|request| request.url == other), "another host");
+    assert!(
+        browser.requests().iter().any(|request| request.url == other),
+        "a request to another host is not noticed"
+    );
 
     zoo.enter("/catalogue").complaints();
     browser.js(&format!("document.body.append(Object.assign(new Image, {{ src: '{other}' }}))"));
     let complaints = browser.complaints();
-    assert!(complaints.iter().any(|text| text.contains("Content Security Policy")), "a policy");
+    assert!(
+        complaints.iter().any(|text| text.contains("Content Security Policy")),
+        "a violation of the policy is not noticed"
+    );
 
     let main = "const main = $('main');";
     browser.js(&format!("{main} main.append(document.createElement('button'))"));
-    assert!(nodes(browser, CONTROLS).contains(&("button".to_owned(), String::new())), "a name");
+    assert!(
+        nodes(browser, CONTROLS).contains(&("button".to_owned(), String::new())),
+        "a control without a name is not noticed"
+    );
     let nav = ("navigation".to_owned(), "Pages of the service".to_owned());
     browser.js(&format!("{main} main.append($('header nav').cloneNode(true))"));
     let navs = nodes(browser, LANDMARKS).into_iter().filter(|landmark| *landmark == nav);
-    assert_eq!(navs.count(), 2, "a landmark");
+    assert_eq!(navs.count(), 2, "a repeated landmark is not noticed");
     assert!(stays_inside(browser));
     browser.js("$('.adder').style.width = '4rem'");
-    assert!(!stays_inside(browser), "an element outside of its box");
+    assert!(!stays_inside(browser), "an element outside of its box is not noticed");
     browser.js("$('main').style.color = '#888'");
-    assert!(!contrast::too_faint(browser).is_empty(), "a faint text");
+    assert!(!contrast::too_faint(browser).is_empty(), "a faint text is not noticed");
 }

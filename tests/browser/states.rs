@@ -121,7 +121,7 @@ fn keeps_every_rule(states: &[State]) {
                 browser.js(&format!("scrollTo(0, {scroll})"));
                 let path = browser.screenshot(&format!("{name}-{device}-{scheme}"));
                 let picture = fs::read(&path).unwrap();
-                assert_ne!(picture, light, "{} is as in the light", path.display());
+                assert_ne!(picture, light, "{} is equal to the light screenshot", path.display());
                 light = picture;
             }
         }
@@ -176,7 +176,7 @@ pub(crate) fn list(zoo: &Zoo) {
     browser.see("#rows tr");
     browser.focus_is_on("list-title");
     browser.is("entrance.checkVisibility()", false);
-    // Right-aligned numbers can be compared.
+    // Numbers are right-aligned, so that they can be compared.
     browser.is("$$('th.id, td.id, th.category, td.category').every(e => getComputedStyle(e).textAlign === 'right')", true);
     browser.click("#count");
     browser.reads("#count-status", "in all");
@@ -288,7 +288,7 @@ pub(crate) fn add(browser: &Browser, name: &str, category: &str) {
     browser.click("#add-send");
 }
 
-/// The refusal of the service appears at its field.
+/// Each error in the refusal of the service appears at its field.
 fn refused(zoo: &Zoo) {
     let browser = zoo.enter("/catalogue");
     add(browser, "   ", "9223372036854775808");

@@ -36,11 +36,11 @@ use crate::{
     state::State,
 };
 
-/// The `Cache-Control` of responses that need no credential.
+/// The `Cache-Control` of responses at addresses outside `/v1`, which need no credential.
 const PUBLIC: HeaderValue = HeaderValue::from_static("no-cache");
 const CLOSE: HeaderValue = HeaderValue::from_static("close");
 
-/// Answers one request without a connection.
+/// Answers one request that did not arrive over a connection, as if it came over a Unix socket.
 pub(crate) async fn ask(state: &State, request: Request<impl Into<Bytes>>) -> Response {
     let (mut head, body) = request.into_parts();
     let mut body = Full::new(body.into());
@@ -101,7 +101,7 @@ where
     response
 }
 
-/// Adds the headers that depend only on the request, and removes the body from the response to HEAD.
+/// Adds the headers that depend on the request but not on its handler, and removes the body from the response to HEAD.
 fn decorate(response: &mut Response, state: &State, head: &Parts, target: Target<'_>) {
     let operation = || target.and_then(|(route, _)| route.operation(&head.method));
     let (status, length) = (response.status(), response.body().len());
@@ -109,7 +109,7 @@ fn decorate(response: &mut Response, state: &State, head: &Parts, target: Target
     if !is_under_base(head.uri.path()) {
         headers.insert(CACHE_CONTROL, PUBLIC);
     }
-    // A response with 200 has these headers already.
+    // A 200 of a deprecated operation has these headers already, from `State::pet_template`.
     if status != StatusCode::OK && operation().is_some_and(|operation| operation.is_deprecated) {
         headers.extend(state.deprecation.clone());
     }
@@ -126,7 +126,8 @@ fn decorate(response: &mut Response, state: &State, head: &Parts, target: Target
     }
 }
 
-/// Returns the text of the response to a head that did not arrive whole within `limit`. hyper has no such response.
+/// Records a request whose head did not arrive whole within `limit`, and returns the text of its response. hyper does
+/// not send such a response.
 pub(crate) fn late_head(state: &State, peer: Peer, limit: Duration) -> String {
     let message = format!("the head did not arrive whole within {limit:?}");
     let error = ApiError::new(ErrorCode::RequestTimeout, message);

@@ -46,7 +46,7 @@ struct Refreshes {
     ended: u64,
     /// The start of the last successful refresh.
     read_at: Option<Instant>,
-    /// The error of the last refresh, if it failed. Several requests may have waited for this refresh.
+    /// The error of the last refresh, if it failed. Kept, because several requests may have waited for this refresh.
     failure: Option<StoreError>,
 }
 

@@ -1,7 +1,7 @@
 //! One connection: the TLS handshake, the detection of the HTTP version, and the server of that version.
 //!
-//! The server `auto` of hyper-util is not used, because its detection has no deadline. It also keeps the stream, which
-//! an orderly close needs: see [`ending`].
+//! The server `auto` of hyper-util is not used, because its detection has no deadline. It also does not return the
+//! stream at the end, but an orderly close needs the stream: see [`ending`].
 
 mod activity;
 pub(crate) mod ending;
@@ -89,7 +89,7 @@ async fn handshake(
         handshake_failed(state, peer, reason, error);
         None
     };
-    // The smallest buffer that has room for the first byte.
+    // A small buffer, because only the first byte is examined here.
     let mut io = BufReader::with_capacity(PREFACE.len(), io);
     if let Ok(Ok([first, ..])) = timeout_at(deadline, io.fill_buf()).await
         && *first != TLS_HANDSHAKE

@@ -1,4 +1,4 @@
-//! Fuzz targets for the readers of request heads, compiled only for tests and for cargo-fuzz.
+//! Fuzz targets for the parsers of request heads, compiled only for tests and for cargo-fuzz.
 
 use std::str;
 
@@ -25,7 +25,7 @@ pub(crate) fn cursor_text(position: CursorPosition) -> String {
 /// Decodes `data` as a cursor, and encodes a position made from `data`.
 ///
 /// # Panics
-/// A promise of cursors is broken.
+/// If a promise of cursors is broken.
 pub fn cursor(data: &[u8]) {
     if let Ok(text) = str::from_utf8(data)
         && let Some(position) = cursor::decode(text)
@@ -43,7 +43,7 @@ pub fn cursor(data: &[u8]) {
 /// Reads `data` as a query string.
 ///
 /// # Panics
-/// A promise of query strings is broken.
+/// If a promise of query strings is broken.
 pub fn query(data: &[u8]) {
     let Ok(text) = str::from_utf8(data) else { return };
     let pairs: Vec<_> = form_urlencoded::parse(data).collect();
@@ -79,7 +79,7 @@ fn written(query: PetQuery) -> String {
 /// Reads each line of `data` as an `Authorization` header, and `data` as an API key.
 ///
 /// # Panics
-/// A promise of credentials is broken.
+/// If a promise of credentials is broken.
 pub fn credential(data: &[u8]) {
     let headers = each_line(&AUTHORIZATION, data);
     let sent: Vec<_> = headers.get_all(AUTHORIZATION).iter().map(HeaderValue::as_bytes).collect();
@@ -111,7 +111,7 @@ fn api_key(text: &str) {
 /// Reads each line of `data` as an `Idempotency-Key` header.
 ///
 /// # Panics
-/// A promise of idempotency keys is broken.
+/// If a promise of idempotency keys is broken.
 pub fn idempotency_key(data: &[u8]) {
     let headers = each_line(&IDEMPOTENCY_KEY, data);
     match headers::idempotency_key(&headers) {
@@ -131,7 +131,7 @@ pub fn idempotency_key(data: &[u8]) {
 /// Reads each line of `data` as a `Content-Type` header.
 ///
 /// # Panics
-/// A promise of media types is broken.
+/// If a promise of media types is broken.
 pub fn media_type(data: &[u8]) {
     let headers = each_line(&CONTENT_TYPE, data);
     match headers::require_json(&headers) {

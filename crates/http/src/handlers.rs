@@ -35,7 +35,7 @@ pub(crate) struct RequestContext<'r> {
 /// The function of an operation. Its future is boxed, so that the route table can hold any handler.
 pub(crate) type Handler = fn(RequestContext<'_>) -> BoxFuture<'_, Result<Response, ApiError>>;
 
-/// Answers 501. The interface names the orders listing but does not describe it (section 4.4).
+/// Answers 501. The interface names the orders listing but does not describe it.
 pub(crate) fn orders() -> Result<Response, ApiError> {
     Err(ApiError::new(
         ErrorCode::NotImplemented,

@@ -32,7 +32,7 @@
 //! # }
 //! ```
 //!
-//! [`Server::run`] serves these requests over TCP and Unix sockets.
+//! [`Server::run`] serves such requests over TCP and Unix sockets.
 //!
 //! # The path of a request
 //! 1. `server` accepts connections, and drains them at the end.

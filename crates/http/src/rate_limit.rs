@@ -15,13 +15,13 @@ use tokio::time::Instant;
 use xxhash_rust::xxh3::xxh3_64;
 
 /// The largest number of tracked keys, more than the 10,000 live API keys of a store. At the limit, the keys at rest
-/// are dropped. If few keys are at rest, all keys are dropped.
+/// are dropped, that is, keys whose next request is due. If few keys are at rest, all keys are dropped.
 const MAX_TRACKED: usize = 16_384;
 /// The usual burst after a rest: the requests or lines of this duration may come at once.
 pub(crate) const BURST: Duration = Duration::from_secs(1);
 
-/// The largest number of log lines per second of one kind, unless every request is logged. Otherwise a faulty client or
-/// a lost store could fill the disk.
+/// The largest number of log lines per second of one kind, unless every request is logged. Without this limit, a
+/// faulty client or a lost store could fill the disk.
 const MAX_LINES_PER_SECOND: NonZeroU32 = NonZeroU32::new(100).unwrap();
 /// The burst of lines about one cause, at one line per second. With a burst, the log has the request ids of the first
 /// failures.

@@ -1,4 +1,4 @@
-//! The parts of a request, each with a strict reader: address, credential, other headers, query and body.
+//! The parts of a request, each with a strict parser: address, credential, other headers, query and body.
 
 pub(crate) mod address;
 pub(crate) mod auth;

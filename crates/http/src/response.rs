@@ -23,7 +23,7 @@ const EPOCH: HeaderValue = HeaderValue::from_static("Thu, 01 Jan 1970 00:00:00 G
 /// The number of headers of most responses. A header map of this capacity does not grow.
 const TYPICAL_HEADERS: usize = 6;
 
-/// The `Cache-Control` of responses that need a credential.
+/// The `Cache-Control` of responses at addresses under `/v1`, which need a credential.
 const PRIVATE: HeaderValue = HeaderValue::from_static("private, no-cache");
 
 /// A response of the service. The whole body is known before the response is sent.
@@ -49,8 +49,8 @@ pub(crate) fn with_body(
     response
 }
 
-/// Returns a response without a body, for a request with a credential. [`answer`](crate::answer) replaces
-/// `Cache-Control` in other responses.
+/// Returns a response without a body, with the `Cache-Control` of an address under `/v1`. [`answer`](crate::answer)
+/// replaces this header at other addresses.
 pub(crate) fn empty(status: StatusCode) -> Response {
     let mut response = Response::new(Bytes::new());
     *response.status_mut() = status;

@@ -13,7 +13,7 @@ use crate::{
 /// One address and its operations. HEAD works wherever GET does; OPTIONS works under the base path.
 #[derive(Debug)]
 pub(crate) struct Route {
-    /// At most one parameter, in the last segment: `{petId}`.
+    /// The path, with at most one parameter in the last segment, such as `{petId}`.
     pub(crate) template: &'static str,
     /// The operation of GET, which every address has.
     pub(crate) get: Operation,

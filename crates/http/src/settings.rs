@@ -15,7 +15,8 @@ use crate::request::forwarded::TrustedProxy;
 pub struct Settings {
     /// The name of this deployment, for the OpenAPI document and the log.
     pub environment: Option<String>,
-    /// The URL of production, which ends in `/v1`, for the OpenAPI document. `Link` and `Location` begin with its path.
+    /// The URL of production, which ends in `/v1`, for the OpenAPI document. `Link` and `Location` begin with its path
+    /// prefix.
     pub public_url: Option<String>,
     /// The URL of staging, which ends in `/v1`, for the OpenAPI document.
     pub staging_url: Option<String>,
@@ -50,7 +51,7 @@ pub struct StaticFile {
 /// The end of the deprecated operation getPet. From then on, the operation is answered with 410.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum GetPetSunset {
-    /// 5 December 2030, 00:00 UTC (interface, section 4.3).
+    /// 5 December 2030, 00:00 UTC.
     #[default]
     Date,
     /// Never: the removal is postponed.

@@ -21,7 +21,7 @@ use crate::{
     settings::Settings,
 };
 
-/// The largest number of waiting refusals, or a quarter of `max_connections` if that is less.
+/// The largest number of waiting refusals, unless a quarter of `max_connections` is less.
 pub(crate) const MAX_WAITING_REFUSALS: usize = 4096;
 
 /// The ports that the server drives.
@@ -58,7 +58,7 @@ pub(crate) struct State {
     pub(crate) public_base: String,
     /// The headers that announce the deprecation of getPet.
     pub(crate) deprecation: HeaderMap,
-    /// The headers of an animal, including the headers of `deprecation`.
+    /// The headers of a 200 with one animal, including the headers of `deprecation`.
     pub(crate) pet_template: HeaderMap,
     pub(crate) request_ids: RequestIds,
     pub(crate) page_cache: PageCache,

@@ -1,4 +1,4 @@
-//! The form that adds an animal tells the truth about double clicks, lost answers and unknown outcomes.
+//! The form that adds an animal: its messages, double clicks, lost answers and unknown outcomes.
 
 use petstore_testing::needs;
 use serde_json::json;

@@ -30,7 +30,8 @@ fn an_added_animal_is_shown_on_its_page_of_the_list() {
     browser.reads("#page", "Page 25");
     browser.reads("#announcement", "It is row 6 of page 25.");
     browser.reads("#found", "Rex");
-    // The address contains the place. All pages before it can be reached, also beyond the 100 animals around it.
+    // The address contains the place. All earlier pages can be reached, also pages outside the 100 animals around the
+    // place.
     for (page, first) in [(24, 231), (23, 221), (22, 211), (21, 201), (20, 191), (19, 181)] {
         browser.click("#previous");
         shows(browser, first..first + 10);

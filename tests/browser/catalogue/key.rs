@@ -33,7 +33,7 @@ fn only_text_in_the_form_of_a_key_is_sent() {
     }
     let requests = browser.requests();
     assert!(requests.iter().all(|request| !request.url.contains("/v1/")), "{requests:?}");
-    // The key of the operator has any form.
+    // The key of the operator may have any form.
     for typed in [WHOLE, "pst_0123456789_and-more!", "psx_0123456789abcdef"] {
         zoo.enter_key(typed).reads("#key-error", "not accepted");
         assert_eq!(browser.requests().len(), 1, "{typed}");
@@ -48,7 +48,7 @@ fn only_text_in_the_form_of_a_key_is_sent() {
 
 #[needs(chromium)]
 #[test]
-fn the_key_lies_in_the_storage_of_the_tab_alone_for_both_pages() {
+fn the_key_is_stored_only_in_the_tab_and_both_pages_use_it() {
     let zoo = Zoo::with(1);
     for (entered, accepted, other) in
         [("/catalogue", "#rows tr", "/docs"), ("/docs", "#key-state", "/catalogue")]
@@ -153,7 +153,7 @@ fn a_revoked_key_leads_back_to_the_form_and_keeps_the_typed_text() {
     assert!(!browser.text("#add-failure").contains("Max"));
     browser.is("$('#name').value", "Max");
 
-    // The reference no longer calls the key accepted.
+    // The reference no longer shows that the key is accepted.
     let key = zoo.new_key(&["third"]);
     let browser = zoo.visit("/docs", "");
     authorize(browser, &key);
@@ -165,7 +165,7 @@ fn a_revoked_key_leads_back_to_the_form_and_keeps_the_typed_text() {
 
 #[needs(chromium)]
 #[test]
-fn the_reference_too_shows_that_a_key_is_read_only() {
+fn the_reference_shows_that_a_key_is_read_only() {
     let zoo = Zoo::on(Store::sqlite());
     let browser = zoo.visit("/docs", "");
     authorize(browser, &zoo.new_key(&["reader", "--read-only"]));

@@ -96,7 +96,7 @@ fn pages_are_walked_along_the_links_and_stay_in_address_title_and_history() {
     can_turn(browser, &["first", "next"]);
 }
 
-/// The proxy strips the prefix, but this reader opens the service without the proxy.
+/// The proxy strips the prefix, but this user opens the service without the proxy.
 #[needs(chromium)]
 #[test]
 fn the_next_button_works_without_the_proxy() {
@@ -192,7 +192,7 @@ fn names_are_text_and_numbers_keep_every_digit() {
 
 #[needs(chromium)]
 #[test]
-fn the_page_searches_animals_without_a_status_until_a_page_is_full() {
+fn animals_without_a_status_are_searched_until_the_table_is_full() {
     let zoo = Zoo::with(250);
     let bare = |numbers: std::ops::Range<usize>| numbers.map(|number| 4 * number + 3);
     let browser = zoo.enter("/catalogue?limit=50");

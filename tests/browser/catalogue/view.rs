@@ -1,4 +1,4 @@
-//! The page in use: buttons, copying, and on a phone.
+//! The page in use: its buttons, copies of its data, and its layout on a phone.
 
 use petstore_testing::needs;
 use serde_json::json;

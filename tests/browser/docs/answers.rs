@@ -72,7 +72,7 @@ fn an_invalid_value_is_refused_at_its_field() {
         browser.reads(&format!("{BODY}-fault"), fault);
         browser.focus_is_on(&BODY[1..]);
         browser.is(&format!("$('{BODY}').ariaInvalid"), "true");
-        assert!(!has_answer(browser, CREATE), "the response to the request before");
+        assert!(!has_answer(browser, CREATE), "the response to the earlier request is still shown");
     }
     let posts = browser.requests().iter().filter(|request| request.method == "POST").count();
     assert_eq!(posts, 0);

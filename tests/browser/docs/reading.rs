@@ -1,4 +1,4 @@
-//! The text of the page for readers of every kind.
+//! The text of the page: its contents, its addresses, and its layout on a phone.
 
 use petstore_testing::needs;
 use serde_json::json;
@@ -36,8 +36,8 @@ fn an_operation_has_its_stability_and_errors_and_nothing_is_said_twice() {
         browser.reads(&error, text);
     }
 
-    // Repetition would confuse: errors of every operation stand in one place, and the page omits bounds and values
-    // that the text already gives.
+    // Repetition would confuse: errors that every operation has stand in one place, and the page omits bounds and
+    // values that the text already gives.
     unfold(browser);
     let common = "Like every operation: 401, 408, 413, 429, 500, 503.";
     browser.reads(&format!("{LIST} .description"), common);

@@ -40,7 +40,7 @@ const FINDERS: &str = "const $ = selector => document.querySelector(selector),
     $$ = selector => [...document.querySelectorAll(selector)];
 ";
 
-/// The window size and the color scheme of a reader.
+/// The window size and the color scheme of a user.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Look {
     /// CSS pixels.

@@ -45,7 +45,7 @@ impl Browser {
         });
     }
 
-    /// Clicks twice. The browser takes this for a double click, however long it takes.
+    /// Clicks twice. The browser counts this as a double click, however much time passes between the clicks.
     #[track_caller]
     pub(crate) fn double_click(&self, selector: &str) {
         self.ask(self.see(selector).scroll_into_view());
@@ -85,7 +85,7 @@ impl Browser {
              writeText: async text => { window.copied = text } } })");
     }
 
-    /// Moves the focus to its place on a new page.
+    /// Moves the focus and the scroll position to the start of the page, as after a load.
     pub(crate) fn focus_nothing(&self) {
         self.js("document.body.tabIndex = -1; document.body.focus();
              document.body.removeAttribute('tabindex'); scrollTo(0, 0);");

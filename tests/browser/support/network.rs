@@ -13,7 +13,7 @@ impl Browser {
     }
 
     /// Answers the requests that match `which` by `then` instead of the service. Both are JavaScript with `url`,
-    /// `method` and `signal`. `carry()` returns the answer of the service, `real` is the page's `fetch` before, and
+    /// `method` and `signal`. `carry()` returns the answer of the service, `real` is the browser's own `fetch`, and
     /// `refusal` makes an error of the interface.
     pub(crate) fn intercept(&self, which: &str, then: &str) {
         self.js(&format!(
@@ -55,7 +55,7 @@ impl Browser {
         self.intercept("method === 'POST'", then);
     }
 
-    /// Answers the requests with this method by an error of another party.
+    /// Answers the requests with this method with an error that does not come from the service.
     pub(crate) fn answer_instead(&self, method: &str, status: u16, code: &str) {
         let then = format!("return refusal({status}, '{code}');");
         self.intercept(&format!("method === '{method}'"), &then);

@@ -19,12 +19,12 @@ impl Request {
         Self { method: text("method"), url: text("url"), headers }
     }
 
-    /// Returns a header that the page set. The letter case of `name` is the page's.
+    /// Returns a header that the page set. `name` must have the letter case that the page used.
     pub(crate) fn header(&self, name: &str) -> &str {
         self.headers[name].as_str().unwrap_or_default()
     }
 
-    /// Returns whether the request used the network. `data:` URLs have no host.
+    /// Returns whether the request used the network. `data:` and `blob:` URLs do not.
     pub(crate) fn went_out(&self) -> bool {
         !self.url.starts_with("data:") && !self.url.starts_with("blob:")
     }

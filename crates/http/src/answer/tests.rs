@@ -194,7 +194,7 @@ async fn every_answer_of_get_pet_announces_the_deprecation_and_a_planned_end() {
 }
 
 #[tokio::test]
-async fn every_link_begins_with_the_path_of_the_public_url() {
+async fn every_link_begins_with_the_path_prefix_of_the_public_url() {
     for (url, root) in [(None, ""), (Some("https://pets.example/a/b/v1"), "/a/b")] {
         let mut pets = MockPetService::new();
         pets.expect_version().returning(|| None);
@@ -247,7 +247,7 @@ async fn a_path_with_needless_escapes_is_the_same_address_and_needs_a_key_too() 
 }
 
 #[tokio::test]
-async fn a_new_animal_has_an_address_until_the_end_of_get_pet() {
+async fn a_new_animal_has_a_location_until_get_pet_is_removed() {
     for (sunset, location) in [(GetPetSunset::Off, Some("/v1/pets/7")), (GetPetSunset::Now, None)] {
         for (added, replayed) in
             [(Added::Created(rex()), None), (Added::Replayed(rex()), Some("true"))]

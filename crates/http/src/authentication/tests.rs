@@ -116,7 +116,7 @@ async fn a_new_key_is_granted_by_the_first_refresh_that_begins_after_its_request
     for takes in [0, 10, 300] {
         let (store, service) = service(takes * MILLI);
         assert_eq!(grants(&service, 1).await, Some(true));
-        // At many moments of a refresh and of the pause after the refresh.
+        // Adds a key at many moments of a refresh and of the pause after the refresh.
         for wait in (0..700).step_by(23) {
             let seed = u8::try_from(2 + wait / 23).unwrap();
             sleep(u32::try_from(wait).unwrap() * MILLI).await;

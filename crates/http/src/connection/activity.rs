@@ -21,7 +21,7 @@ use crate::settings::Limits;
 
 /// The largest request head in bytes, in both versions of HTTP.
 pub(super) const MAX_HEAD: u32 = 16 * 1024;
-/// The lowest rate at which a client may read responses, in bytes per second. The slowest real network is faster.
+/// The lowest rate at which a client may read responses, in bytes per second. Networks in real use are faster.
 const MIN_RATE: u64 = 1024;
 
 /// The largest piece of a response body over HTTP/2, in bytes: one frame.
@@ -51,10 +51,10 @@ struct Inner {
     /// The memory of the last response over HTTP/1 while the socket is not writable.
     blocked: Option<WaitingBody>,
     /// The deadline for a complete request head, or for the start of the next head. `None` while a request is in
-    /// flight.
+    /// flight, and while the socket is blocked before the next head has begun.
     read_deadline: Option<(Instant, Reason)>,
     /// The deadline by which the client must read more of its responses. `None` if there are no `answers` and the
-    /// socket is not `blocked`.
+    /// socket is not `blocked`, unless the deadline has passed.
     write_deadline: Option<Instant>,
 }
 
@@ -122,7 +122,7 @@ impl Activity {
         }
     }
 
-    /// Counts the memory that waits for a blocked socket: the last response, and hyper's buffer for other responses.
+    /// Counts the memory that waits for a blocked socket: the last response, and hyper's write buffer.
     fn count_blocked(&self, inner: &mut Inner) {
         inner.blocked = None;
         let length = inner.last_answer + MAX_HEAD as usize;
@@ -154,7 +154,7 @@ impl Activity {
                 let write = inner.write_deadline.into_iter().chain(blocked);
                 let write = write.map(|deadline| (deadline, Reason::Stalled));
                 let next = write.chain(inner.read_deadline).min_by_key(|next| next.0);
-                // A deadline that is set while this task sleeps is later than the shortest timeout, or notifies `wake`.
+                // A deadline that is set while this task sleeps is not before `later`, or notifies `wake`.
                 let later = now + idle_timeout.min(write_timeout).min(header_timeout);
                 let later = if blocked.is_some() { later.min(now + SHORT_TIMEOUT) } else { later };
                 match next {
@@ -220,8 +220,8 @@ impl InFlightRequest {
         inner.begin_to_send();
     }
 
-    /// Returns the largest length of the next piece of the body, in bytes. The other responses of the connection each
-    /// send a piece before the following one. So a client that reads at [`MIN_RATE`] takes a piece of every response
+    /// Returns the largest length of the next piece of the body, in bytes. Between two pieces of this body, each other
+    /// response of the connection sends a piece. So a client that reads at [`MIN_RATE`] takes a piece of every response
     /// within the write timeout, unless the pieces have [`MIN_PIECE`] bytes.
     pub(super) fn next_piece(&self) -> usize {
         let inner = self.activity.lock();

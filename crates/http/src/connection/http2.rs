@@ -1,6 +1,6 @@
 //! HTTP/2, by h2.
 //!
-//! hyper would take fewer lines, but its server never sends `100 Continue` over HTTP/2 and has no write timeout of a
+//! The server of hyper is not used, because it never sends `100 Continue` over HTTP/2 and has no write timeout for a
 //! stream.
 
 use std::{
@@ -131,7 +131,7 @@ async fn respond_to(
     let ended = body.has_ended();
     drop((body, head));
 
-    // Concurrent with the response, because an unread body occupies the window of the whole connection.
+    // Discards the rest of the body beside the response, because an unread body occupies the connection's window.
     let rest = OptionFuture::from((!ended).then(|| discard(incoming)));
     tokio::join!(send(response, respond, &state, in_flight, memory), rest);
 }
@@ -174,8 +174,8 @@ async fn send(
             biased;
             // h2 drops the piece when it is written.
             _ = written => (),
-            // The client has a window for this piece. Pieces of other streams come first, and the connection has a
-            // deadline of its own.
+            // The client's window has room for this piece, but a piece of each other stream may come first. The
+            // connection has a deadline of its own.
             () = memory.stalled(limit * MAX_STREAMS) => return stream.send_reset(h2::Reason::CANCEL),
         }
         in_flight.activity.note_written(bytes);

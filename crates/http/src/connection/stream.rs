@@ -1,6 +1,6 @@
 //! The byte stream of one connection. The first bytes have been read already, to detect the version of HTTP.
 //!
-//! Over HTTP/1, reads and writes move the deadlines of the connection. Over HTTP/2, `http2` moves them by frames.
+//! Over HTTP/1, reads and writes move the deadlines of the connection. Over HTTP/2, the module `http2` moves them.
 
 use std::{
     io::{self, Cursor, IoSlice},

@@ -190,7 +190,7 @@ async fn a_slow_client_gets_its_whole_answer_and_a_trickling_client_is_cut_off()
         if is_whole {
             assert!(ended > 4 * WRITE, "{ended:?}");
         } else {
-            // Bytes in the buffers of the connection take a while to read.
+            // After the connection is cut off, the client still reads the bytes in the buffers.
             assert!(received < 2000, "{received} bytes taken");
         }
     }
@@ -205,7 +205,7 @@ async fn the_time_of_a_slow_answer_counts_neither_as_idle_nor_for_the_next_head(
         let (mut received, mut piece, began) = (0, vec![0; 2000], Instant::now());
         while received < LARGE {
             let read = client.read(&mut piece).await.unwrap();
-            assert_ne!(read, 0, "it is closed after {received} bytes");
+            assert_ne!(read, 0, "the connection is closed after {received} bytes");
             received += read;
             sleep(Duration::from_secs(1)).await;
         }

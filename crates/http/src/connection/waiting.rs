@@ -95,8 +95,8 @@ impl Inner {
         bytes > 0 && bytes >= share
     }
 
-    /// Ends bodies of greedy connections until there is room for `bytes` bytes. The body without progress for longest
-    /// ends first.
+    /// Ends bodies of greedy connections until there is room for `bytes` bytes. The body whose last progress is longest
+    /// ago ends first.
     fn make_room(&mut self, bytes: usize) {
         while self.bytes + bytes > self.max {
             let mut all = self.bodies.iter();
@@ -165,7 +165,7 @@ impl WaitingBody {
         self.bytes += bytes;
     }
 
-    /// Allows the body to end early from now on. `wake` is notified if it does, and is returned.
+    /// Allows the body to end early from now on. Returns `wake`, which is notified if the body ends early.
     fn wait(&mut self, wake: Arc<Notify>) -> Arc<Notify> {
         let (bytes, connection) = (self.bytes, Arc::clone(&self.connection));
         let entry = Entry { bytes, connection, wake: Arc::clone(&wake) };

@@ -24,13 +24,13 @@ pub(crate) const IDLE_TIMEOUT: Duration = Duration::from_secs(90);
 /// The time limit for a request. Prometheus waits for 10 s.
 pub(crate) const REQUEST_TIMEOUT: Duration = Duration::from_secs(6);
 /// The time limit for the reads of the store and of the keys. Shorter than [`REQUEST_TIMEOUT`], so that a scrape gets
-/// all other samples from a service whose store hangs.
+/// the remaining samples even if the store hangs.
 const READ_TIMEOUT: Duration = Duration::from_secs(5);
 const TEXT: HeaderValue = HeaderValue::from_static("text/plain; version=0.0.4");
 
 impl Monitor {
-    /// Creates the state of the metrics listener. Limits without a constant in this file are equal to the limits of the
-    /// service. Only failures are logged.
+    /// Creates the state of the metrics listener. The limits with a constant in this file are those of the metrics
+    /// listener, and there is no page cache. The other limits are those of the service. Only failures are logged.
     pub(crate) fn into_state(self) -> State {
         let Settings { environment, limits, .. } = &self.service.settings;
         let limits = Limits {
@@ -59,7 +59,7 @@ impl Monitor {
         let gauges = [
             ("petstore_ready", "1 if /readyz is 200.", ready),
             ("petstore_page_cache_pages", "Pages and animals in the cache.", pages),
-            ("petstore_page_cache_bytes", "Memory of these pages and animals.", bytes),
+            ("petstore_page_cache_bytes", "Memory of the cached pages and animals.", bytes),
         ];
         samples.extend(gauges.map(|(name, help, value)| Sample::gauge(name, help, value)));
         if let Ok(Ok(count)) = live {

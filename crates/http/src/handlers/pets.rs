@@ -1,4 +1,4 @@
-//! The operations on animals (interface, section 4).
+//! The operations on animals: listPets, createPet and getPet.
 //!
 //! A page or an animal is read and encoded once per version of the catalogue, then served from the page cache.
 
@@ -29,7 +29,7 @@ use crate::{
 
 const IDEMPOTENCY_REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
 
-/// Answers with a page of animals (section 4.1, listPets).
+/// Answers with a page of animals (listPets).
 pub(crate) async fn list(context: RequestContext<'_>) -> Result<Response, ApiError> {
     let RequestContext { state, head, .. } = context;
     let query = query::list_pets(head.uri.query())?;
@@ -43,7 +43,7 @@ pub(crate) async fn list(context: RequestContext<'_>) -> Result<Response, ApiErr
     answer(&context, Resource::Page(query), None, read).await
 }
 
-/// Answers with one animal (section 4.3, getPet).
+/// Answers with one animal (getPet).
 pub(crate) async fn get(context: RequestContext<'_>) -> Result<Response, ApiError> {
     let not_found =
         || ApiError::new(ErrorCode::PetNotFound, "there is no animal with this identifier");
@@ -57,7 +57,7 @@ pub(crate) async fn get(context: RequestContext<'_>) -> Result<Response, ApiErro
     answer(&context, Resource::Pet(id), Some(pet_template), read).await
 }
 
-/// Adds an animal, or answers a repeated request with the first answer (section 4.2, createPet).
+/// Adds an animal, or answers a repeated request with the first answer (createPet).
 pub(crate) async fn create(context: RequestContext<'_>) -> Result<Response, ApiError> {
     let RequestContext { state, head, success, caller, ref body, .. } = context;
     let caller = caller.ok_or_else(|| ApiError::unauthorized(false))?.digest;
@@ -73,7 +73,7 @@ pub(crate) async fn create(context: RequestContext<'_>) -> Result<Response, ApiE
     if replayed {
         headers.insert(IDEMPOTENCY_REPLAYED, HeaderValue::from_static("true"));
     }
-    // After the end of getPet, the address could not be fetched.
+    // After the removal of getPet, the address could not be fetched.
     if deprecation::require_not_ended(state.settings.get_pet_sunset, &*state.ports.clock).is_ok() {
         let mut digits = itoa::Buffer::new();
         let location = [&state.public_base, "/pets/", digits.format(pet.id.0)].concat();
@@ -82,8 +82,8 @@ pub(crate) async fn create(context: RequestContext<'_>) -> Result<Response, ApiE
     Ok(response)
 }
 
-/// Answers with `resource`, from the cache if it holds the current version of the catalogue. Otherwise reads and caches the
-/// resource, unless the read has no version. A `template` replaces the usual headers.
+/// Answers with `resource`, from the cache if it holds the current version of the catalogue. Otherwise reads the
+/// resource, and caches it if the read has a version. A `template` replaces the usual headers.
 async fn answer(
     context: &RequestContext<'_>,
     resource: Resource,

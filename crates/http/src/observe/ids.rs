@@ -1,8 +1,8 @@
 //! The ids of a request: the request id, and the trace of the client (W3C Trace Context, level 1).
 //!
-//! A request with a valid `traceparent` becomes a span of that trace. The log names the trace, and the response names
-//! the span in `traceresponse`, a header of the next level of the specification. The service sends no requests, so it
-//! begins no traces and ignores `tracestate`.
+//! A request with a valid `traceparent` becomes a span of the client's trace. The log names the trace, and the response
+//! names the span in `traceresponse`, a header of the next level of the specification. The service sends no requests,
+//! so it begins no traces and ignores `tracestate`.
 
 use std::{
     hash::{BuildHasher, RandomState},
@@ -28,8 +28,8 @@ const MAX_CHARS: usize = 128;
 const TRACE_ID: Range<usize> = 3..35;
 const SAMPLED: u8 = 1;
 
-/// Generates ids from a counter. A request id is a random number of the process and the counter. A span id is a hash of
-/// the counter.
+/// Generates ids from a counter. A request id is a random number of the process, followed by the counter. A span id is
+/// a hash of the counter.
 #[derive(Debug)]
 pub(crate) struct RequestIds {
     random: RandomState,
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn any_other_id_is_replaced_by_a_new_one() {
+    fn a_missing_invalid_or_repeated_id_is_replaced_by_a_new_one() {
         let too_long = [b'x'; 129];
         let bad: [&[&[u8]]; 6] =
             [&[], &[b""], &[b"a b"], &[b"caf\xc3\xa9"], &[b"a", b"b"], &[&too_long]];

@@ -1,7 +1,7 @@
 //! The record of answered requests: counts them for the metrics, and writes at most one log line for each.
 //!
-//! A line names the template of the route, never the path, the query or a header except the request id. It names an API key
-//! by its name and never contains the key.
+//! A line names the template of the route, never the path or the query. From the headers, it has the request id, the
+//! trace id and, behind a trusted proxy, the address of the client. It has the name of an API key and never the key.
 
 use std::fmt;
 
@@ -98,9 +98,9 @@ fn method(head: Option<&Parts>) -> &'static str {
     head.map_or("none", |head| known(head).unwrap_or("other"))
 }
 
-/// Counts a failed TLS handshake, and writes its log line if the settings and the budget allow the line. The lines
-/// about one reason are limited like the lines about one cause of failures. A client that only connects, such as a
-/// probe of a load balancer, has no line.
+/// Counts a failed TLS handshake, and writes its log line if the settings and the budget allow the line. With
+/// [`AccessLog::Errors`], the lines about one reason are limited like the lines about one cause of failures. A client
+/// that only connects, such as a probe of a load balancer, has a line only with [`AccessLog::All`].
 pub(crate) fn handshake_failed(
     state: &State,
     peer: Peer,

@@ -56,7 +56,7 @@ pub(crate) fn handshake_reason(error: &io::Error) -> &'static str {
 
 /// The largest number of key names with a series of their own.
 pub(crate) const MAX_NAMES: usize = 1000;
-/// The series of all other keys. No key has this name, because a name contains no space.
+/// The label of the series of all other keys. No key has this name, because a name contains no space.
 const OTHERS: &str = "other keys";
 
 /// Defines the counters and gauges from a table of field, type, constructor, name and help text.
@@ -77,7 +77,7 @@ macro_rules! series {
 
 series! {
     requests: IntCounterVec::new(&["route", "method", "status"]),
-        "petstore_http_requests_total", "Requests whose answer is known.";
+        "petstore_http_requests_total", "Requests answered, by route, method and status.";
     in_flight: IntGauge::with_opts(),
         "petstore_http_requests_in_flight", "Requests being answered.";
     accepted_connections: IntCounter::with_opts(),
@@ -125,7 +125,7 @@ impl Drop for GaugeGuard<'_> {
 }
 
 impl Metrics {
-    /// Creates the metrics of a new service with these routes.
+    /// Creates the metrics of a new service. An operation has a path template, a method and a success status.
     ///
     /// # Errors
     /// Two metrics have the same name.

@@ -64,10 +64,10 @@ mod tests {
             ("/%76%31?x=%31", "/v1?x=%31"),
             ("http://a:1/%76", "http://a:1/v"),
             ("/%7E%2d%2E%5f%5A%7a", "/~-._Zz"),
-            // Reserved, not ASCII, a control character, decoded once.
+            // Not decoded: reserved characters, `%`, spaces, characters beyond ASCII, and control characters.
             ("/v1%2Fpets", "/v1%2Fpets"),
             ("/v1/%3f%25%20%C3%AB%00%2531", "/v1/%3f%25%20%C3%AB%00%2531"),
-            // No escapes at all.
+            // A `%` without two hexadecimal digits is no escape.
             ("/%", "/%"),
             ("/%3", "/%3"),
             ("/%zz%31%+1%%31", "/%zz1%+1%1"),

@@ -1,4 +1,4 @@
-//! The bearer credential of a request (interface, section 5; RFC 6750).
+//! The bearer credential of a request (RFC 6750).
 //!
 //! A request without a live key is refused after 100 ms at least, so a client that tries keys is slow. Before the
 //! refusal, the key is checked again with keys that were read since the request arrived. So a new key works at its
@@ -44,7 +44,7 @@ pub(crate) async fn check_late<T>(
     let _permit = state.refusal_permits.try_acquire().map_err(|_| ApiError::rate_limited())?;
     let late = async { tokio::join!(again, sleep(refusal_delay)).0 };
     tokio::select! {
-        // Before the request timeout, which would answer 503.
+        // Ends before the request timeout, which would answer 503.
         outcome = timeout(request_timeout * 9 / 10, late) => {
             outcome.unwrap_or_else(|_| Err(refusal.clone()))
         }

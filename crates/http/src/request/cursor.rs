@@ -10,7 +10,7 @@ const LENGTH: usize = 1 + 1 + 8 + 4;
 /// The length of a cursor in characters: six bits each.
 const CHARS: usize = (LENGTH * 8).div_ceil(6);
 
-/// The statuses of a position, each at the place of its byte in the layout.
+/// The statuses of a position. The index of a status is its byte in the layout.
 const STATUSES: [Option<PetStatus>; 4] =
     [None, Some(PetStatus::Available), Some(PetStatus::Pending), Some(PetStatus::Sold)];
 

@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn headers_of_other_peers_are_ignored() {
+    fn headers_of_untrusted_peers_are_ignored() {
         let fields = [("x-forwarded-for", "203.0.113.7")];
         for stranger in ["192.0.2.2:80", "11.0.0.1:80", "[fe00::1]:80"] {
             assert_eq!(seen(peer(stranger), &fields), None);

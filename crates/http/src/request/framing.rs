@@ -13,7 +13,8 @@ use hyper::{
 use super::only;
 use crate::response::error::{ApiError, ErrorCode};
 
-/// Returns 400 for a request whose target or length is ambiguous. A request without a body has no `Transfer-Encoding`.
+/// Returns 400 for a request whose target or length is ambiguous. Without a body, there is no
+/// `Transfer-Encoding` to check.
 pub(crate) fn require_unambiguous(head: &request::Parts, has_body: bool) -> Result<(), ApiError> {
     let mut hosts = head.headers.get_all(HOST).iter();
     let (host, authority) = (hosts.next(), head.uri.authority());
@@ -97,7 +98,7 @@ mod tests {
         }
 
         #[test]
-        fn any_text_is_a_host_if_it_follows_the_grammar(
+        fn a_text_is_a_host_exactly_if_it_follows_the_grammar(
             host in "[]\\[:.%@/?#vVg0aF1-]{0,12}|\\[[:.0-9a-g]{1,20}\\]|\\[(([0-9a-f]{1,4}|1.2.3.4)?:){2,8}([0-9a-f]{1,4}|1.2.3.4)?\\]|\\PC{0,8}",
         ) {
             let expected = Regex::new(&format!("^({})$", grammar())).unwrap().is_match(&host);

@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn any_other_media_type_or_coding_is_refused() {
+    fn a_media_type_other_than_json_or_a_content_coding_is_refused() {
         for value in [
             "",
             "text/plain",

@@ -1,4 +1,4 @@
-//! The strict reader of query strings. An error names the parameters that are unknown or invalid.
+//! The strict parser of query strings. An error names the parameters that are unknown or invalid.
 
 use std::{borrow::Cow, fmt::Display};
 

@@ -24,7 +24,7 @@ const HEADERS: HeaderValue = HeaderValue::from_static(
     "authorization, if-none-match, x-request-id, traceparent, tracestate, content-type, \
      idempotency-key",
 );
-/// The response headers that a page may read, besides the headers that every page may read.
+/// The response headers that a page may read, besides the headers that the Fetch standard always allows.
 const EXPOSED: HeaderValue = HeaderValue::from_static(
     "accept-post, allow, date, deprecation, etag, idempotency-replayed, link, location, retry-after, \
      sunset, traceresponse, www-authenticate, x-request-id",
@@ -37,7 +37,7 @@ pub(crate) fn is_preflight(origins: &[String], head: &Parts) -> bool {
         && allowed(origins, &head.headers).is_some()
 }
 
-/// Adds the headers that allow `origins` to read the response. Replaces the `Vary` of the handler.
+/// Adds the headers that allow `origins` to read the response. Adds `origin` to `Vary` if the headers depend on it.
 pub(crate) fn add_headers(origins: &[String], request: &HeaderMap, answer: &mut HeaderMap) {
     if origins.is_empty() {
         return;

@@ -1,4 +1,4 @@
-//! The deprecation and the end of getPet (interface, sections 4.3 and 9).
+//! The deprecation and the removal of getPet.
 
 use hyper::{
     HeaderMap,
@@ -18,7 +18,7 @@ const SINCE: HeaderValue = HeaderValue::from_static("@1795132800");
 /// The header with the time of the removal (RFC 8594).
 const SUNSET: HeaderName = HeaderName::from_static("sunset");
 
-/// Returns 410 if the operation has ended.
+/// Returns 410 if getPet is removed.
 pub(crate) fn require_not_ended(sunset: GetPetSunset, clock: &dyn Clock) -> Result<(), ApiError> {
     if sunset.ends_at().is_some_and(|end| clock.now() >= end) {
         let message =
@@ -28,7 +28,7 @@ pub(crate) fn require_not_ended(sunset: GetPetSunset, clock: &dyn Clock) -> Resu
     Ok(())
 }
 
-/// Returns the headers of every response of the operation: `Deprecation`, `Sunset`, and a link to the replacement below
+/// Returns the headers that every response of getPet has: `Deprecation`, `Sunset`, and a link to the replacement below
 /// `base` (RFC 5829). Only [`GetPetSunset::Date`] has a `Sunset`.
 pub(crate) fn announcement(sunset: GetPetSunset, base: &str) -> HeaderMap {
     let mut headers = HeaderMap::from_iter([(DEPRECATION, SINCE)]);

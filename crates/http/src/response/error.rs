@@ -149,7 +149,7 @@ impl ApiError {
         Self { cause: Some(cause.to_string().into()), ..error }
     }
 
-    /// Creates 429 for requests beyond a limit per second.
+    /// Creates 429: a key sends more requests per second than allowed, or too many refusals wait.
     pub(crate) fn rate_limited() -> Self {
         let message = "too many requests in a second; try again after the time in Retry-After";
         Self::new(ErrorCode::RateLimited, message).with(RETRY_AFTER, RETRY_SECONDS)

@@ -1,9 +1,9 @@
-//! A cacheable body (a list, an animal, the document, a static file): sent as is, as gzip, or as 304 (RFC 9110,
+//! A cacheable body (a list, an animal, the OpenAPI document, a static file): sent as is, as gzip, or as 304 (RFC 9110,
 //! sections 8.8.3 and 13.1.2).
 //!
 //! The first request that accepts gzip compresses the body, and both forms are kept. A list of 100 animals shrinks from
-//! 6.4 KiB to 0.9 KiB by 1.0 million instructions, ten times a query. The largest possible page takes 29 million
-//! instructions. Other requests do not wait for the compression.
+//! 6.4 KiB to 0.9 KiB. This takes 1.0 million instructions, ten times as many as a query. The largest possible page
+//! takes 29 million instructions. Other requests do not wait for the compression.
 
 use std::{
     cell::RefCell,
@@ -37,7 +37,7 @@ const GZIP: HeaderValue = HeaderValue::from_static("gzip");
 const GZIP_HEAD: [u8; 10] = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255];
 
 thread_local! {
-    /// The compressor of a worker thread. A new compressor would set 300 KiB to zero.
+    /// The compressor of a worker thread. A new compressor would first set 300 KiB of memory to zero.
     static COMPRESSOR: RefCell<Compress> = RefCell::new(Compress::new(LEVEL, false));
 }
 
@@ -65,7 +65,7 @@ pub(crate) struct Representation {
     media_type: HeaderValue,
     content: Bytes,
     tag: HeaderValue,
-    /// The value of `Link`; `None` for the last page.
+    /// The value of `Link`; `None` without a next page.
     next: Option<HeaderValue>,
     /// The compressed content, set by the first request that accepts gzip; `None` if gzip saves nothing.
     gzip: OnceLock<Option<Bytes>>,
@@ -144,7 +144,7 @@ fn gzip(content: &[u8]) -> Option<Bytes> {
         compressor.reset();
         compressor.compress_vec(content, &mut gzip, FlushCompress::Finish)
     });
-    // Otherwise, the compressed content would be longer than the content.
+    // The buffer has the size of the content. If the compressed content does not fit, gzip saves nothing.
     if !matches!(ended, Ok(Status::StreamEnd)) {
         return None;
     }
@@ -169,15 +169,16 @@ fn takes_gzip(headers: &HeaderMap) -> bool {
 /// A tag with placeholders for the digest.
 const TEMPLATE: &[u8; 26] = b"W/\"......................\"";
 
-/// Returns the weak entity tag of a body, and of the `Link` to the next page if there is one. So the tag is the same on
-/// every instance of one public URL, on every kind of store and after restarts. The digest includes the link, because
-/// an addition may give the last page a link and leave its body as it is.
+/// Returns the weak entity tag of a body, and of the `Link` to the next page if there is one. The tag depends on
+/// nothing else, so it is the same on every instance of one public URL, on every kind of store and after restarts. The
+/// digest includes the link, because an addition may give the last page a link and leave its body as it is.
 ///
-/// The digest is XXH3 with 128 bits; its seed is XXH3 of the link, or 0. It is stable across builds and machines. The digest
-/// of a page of 20 animals takes 1,300 instructions. SHA-256 takes 70,000 on a processor without SHA instructions.
+/// The digest is XXH3 with 128 bits; its seed is XXH3 of the link, or 0. XXH3 is stable across builds and machines.
+/// The digest of a page of 20 animals takes 1,300 instructions. SHA-256 takes 70,000 on a processor without SHA
+/// instructions.
 ///
-/// A client that chooses names may make two bodies with the same tag. Then a client that revalidates the last page
-/// misses animals, but only animals that the first client has added.
+/// A client that chooses the names of its animals may make two bodies with the same tag. Then another client that
+/// revalidates the last page misses animals, but only animals of the first client.
 fn entity_tag(content: &[u8], next: Option<&HeaderValue>) -> HeaderValue {
     let seed = next.map_or(0, |next| xxh3_64(next.as_bytes()));
     let digest = xxh3_128_with_seed(content, seed).to_be_bytes();

@@ -32,7 +32,7 @@ use crate::{
     state::Ports,
 };
 
-/// A clock that panics. `late_head` reads the clock outside of every handler.
+/// A clock that panics. `late_head` reads the clock where no panic is caught, so the connection ends in a panic.
 #[derive(Debug)]
 struct Broken;
 
@@ -149,7 +149,7 @@ async fn beside_server_of(
     beside_server_with(None, pets, max_connections, 0, test).await;
 }
 
-/// Returns the settings of a server and of its client.
+/// Returns the TLS settings of a server and of its client.
 fn tls() -> (Arc<ServerConfig>, TlsConnector) {
     let own = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
     let (certificate, provider) = (own.cert.der().clone(), Arc::new(ring::default_provider()));

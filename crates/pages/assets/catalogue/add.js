@@ -62,7 +62,10 @@ async function send(body, name, signal) {
   }
 }
 
-/** Handles a refusal: the animal was not added, unless an earlier attempt lost its answer. */
+/**
+ * Updates `open` after a failure. A refusal below 500 decides that the animal was not added. But a refused API key
+ * decides nothing if an earlier answer was lost.
+ */
 function settle(submission, body, failure) {
   const isDecided = failure instanceof Refusal && failure.status < 500;
   if (!isDecided) submission.isLost = true;
@@ -81,7 +84,7 @@ const readForm = () => ({
 /** Returns whether the focus is in the form or nowhere. */
 const hasFocus = () => document.activeElement === document.body || $('add').contains(document.activeElement);
 
-/** Returns the errors that need no request. The service has the other rules. */
+/** Returns the errors that can be found without a request. The service checks the other rules. */
 function obviousFaults({ name, categoryId }) {
   const faults = {};
   if (name === '') faults.name = 'Enter a name.';

@@ -15,7 +15,10 @@ let running = null;
 /** The animals that were added during a count. */
 let addedMeanwhile = [];
 
-/** Returns empty counts. `last` is the highest id so far, `next` the next page or `null`, `added` the animals since. */
+/**
+ * Returns empty counts. `last` is the highest id so far, and `next` is the next page, or `null` at the end of the list.
+ * `added` is the number of animals that this page has added since the count reached the end of the list.
+ */
 const newTally = () => ({
   totals: { available: 0, pending: 0, sold: 0, none: 0 }, seen: 0, last: null,
   next: `${PETS}?limit=${MAX_LIMIT}`, time: timeOfDay(), added: 0,
@@ -35,7 +38,7 @@ export function countAdded(pet) {
   if (!running) showText($('count-status'), describe());
 }
 
-/** Adds an animal to `counts` if they are complete and do not include it yet. */
+/** Adds an animal to `counts` if they reach the end of the list and do not include the animal yet. */
 function includeAdded(counts, pet) {
   if (counts.next !== null || (counts.last !== null && isAtMost(pet.id, counts.last))) return false;
   include(counts, pet);
@@ -47,7 +50,7 @@ function includeAdded(counts, pet) {
 async function count(continues) {
   const mine = (running = new AbortController());
   const counts = continues ? tally : newTally();
-  // A new count replaces the last one only when it is complete, so that a failure loses nothing.
+  // A new count replaces the last one only when its pages are read without a failure or a stop.
   if (tally === null) tally = counts;
   addedMeanwhile = [];
   showState(progress(counts));

@@ -1,7 +1,8 @@
 // One animal: its fields, its JSON, and its place in the list.
 //
-// Until its end, getPet finds an animal by its id. Then the page searches the list instead. The page cannot build a
-// cursor, so it follows the links to a place: first pages of 100, then pages of the reader's size.
+// While the service offers getPet, one request finds an animal by its id. After the removal of getPet, the page
+// searches the list. The page cannot build a cursor, so it follows the links to a place: first pages of 100 animals,
+// then pages of the size that the user has chosen.
 
 import { codePanel } from '../shared/code.js';
 import { $, announce, enable, make, onPress, onSubmit, show, showFault, showText, spin } from '../shared/dom.js';
@@ -120,7 +121,7 @@ async function searchOn(search, signal, progress) {
   return block && placeIn(block, search, signal);
 }
 
-/** Returns the place of the animal in a page of 100 that contains it. */
+/** Returns the place of the animal, which is among the 100 animals that begin at `block`. */
 async function placeIn(block, { id, limit, page, seen, trail: before }, signal) {
   const trail = [];
   let reference = null;

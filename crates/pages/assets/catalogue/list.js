@@ -49,7 +49,7 @@ const goNext = () => go(shown.next, [...place.trail, place.reference], place.pag
 async function goPrevious() {
   const [from, trail] = [place, place.trail.slice(0, -1)];
   let reference = from.trail.at(-1);
-  // A search has recorded the starts of pages of 100; the previous page is the last of them.
+  // A search records pages of 100 animals in the trail. The previous page is at the end of such a page.
   if (parameterOf(reference, 'limit') !== String(from.limit)) {
     const pages = [];
     const start = withQuery(reference, { limit: from.limit });

@@ -34,7 +34,7 @@ export function referenceOf(status, limit, cursor, after) {
   return `${PETS}?${query}`;
 }
 
-/** Returns the reference with other parameters, without empty ones. */
+/** Returns the reference with the new values of `parameters`. An empty value removes its parameter. */
 export function withQuery(reference, parameters) {
   const url = new URL(reference, location.origin);
   for (const [name, value] of Object.entries(parameters)) {

@@ -12,7 +12,7 @@ export function parseDocument(text) {
   return { ...whole, other: other && { ...other, answers: answersOf(other.responses) } };
 }
 
-/** Returns `value` without references. `trail` lists the enclosing ones, because a schema may contain itself. */
+/** Returns `value` without references. `trail` lists the references around it, because a schema may contain itself. */
 function resolve(value, source, trail) {
   if (Array.isArray(value)) return value.map((item) => resolve(item, source, trail));
   if (value === null || typeof value !== 'object') return value;

@@ -1,4 +1,4 @@
-// The form of an operation, built from the document.
+// The form of an operation, built from the OpenAPI document.
 
 import { make, showFault } from '../shared/dom.js';
 

@@ -10,11 +10,11 @@ import { BASE, sample } from './request.js';
 import { blocks, inline } from './text.js';
 import { clearAnswers } from './tryout.js';
 
-/** Returns the section with a first request. */
+/** The panel with the first request. */
 const first = sample('The first request');
 first.show({ method: 'GET', target: `${BASE}/pets`, headers: {} });
 
-/** Returns the list of servers, for calls from other places than this page. */
+/** Shows the addresses of the service for calls that do not come from this page. */
 function showServers(servers = []) {
   const others = servers.filter(({ url }) => /^https?:/.test(url));
   if (others.length === 0) return;
@@ -63,7 +63,7 @@ function show(source) {
   followReader($('contents'));
 }
 
-/** Marks the section at the top of the window in the contents. */
+/** In the contents, marks the section that is at the top of the window. */
 function followReader(contents) {
   const links = new Map([...contents.querySelectorAll('a')].map((link) => [link.hash.slice(1), link]));
   const watcher = new IntersectionObserver((entries) => {

@@ -6,7 +6,7 @@ import { BASE } from './request.js';
 import { blocks, day, inline } from './text.js';
 import { statusPill, tryout } from './tryout.js';
 
-/** Returns the section of an operation, without the errors of every operation. */
+/** Returns the section of an operation, without the errors that every operation has. */
 export function operationSection(operation, common) {
   const { id, method, path, summary, description, parameters, body, answers, isOffered } = operation;
   const title = make('h3', { id: `${id}-title` }, make('a', { href: `#${id}` }, summary), ' ', marks(operation));
@@ -28,7 +28,7 @@ export function operationSection(operation, common) {
 
 const isSame = (answer, other) => answer.status === other.status && String(answer.codes) === String(other.codes);
 
-/** Returns the errors of every operation. */
+/** Returns the errors that every operation has. */
 export function commonErrors(operations) {
   const [first, ...others] = operations.map(({ answers }) => answers.filter(({ isError }) => isError));
   return (first ?? []).filter((error) => others.every((answers) => answers.some((answer) => isSame(answer, error))));
@@ -41,7 +41,7 @@ const COLORS = { beta: 'blue', experimental: 'amber', deprecated: 'amber' };
 
 const mark = (kind, text = kind) => make('span', { class: `mark ${COLORS[kind] ?? ''}` }, text);
 
-/** Returns the badges of an operation, a parameter or an answer: its stability and its end. */
+/** Returns the badges of an operation, a parameter or an answer: its stability and its deprecation. */
 function marks(described) {
   const { deprecated, 'x-stability': stability, 'x-deprecated-sunset': sunset } = described;
   return [

@@ -1,12 +1,12 @@
-// A request, made from the fields of a form, and its program in three languages. A shown program reads the key from the
-// environment. The copied curl command contains the key.
+// A request, made from the fields of a form, and programs in three languages that send it. A shown program reads the
+// key from the environment. The copied curl command contains the key.
 
 import { codePanel } from '../shared/code.js';
 import { make, ROOT } from '../shared/dom.js';
 import { compact } from '../shared/json.js';
 import { storedKey } from '../shared/stored.js';
 
-/** The base path of the document. */
+/** The base path, to which the paths of the OpenAPI document are relative. */
 export const BASE = `${ROOT}v1`;
 
 /**
@@ -85,7 +85,7 @@ function typeScript(request) {
   ].join('\n');
 }
 
-/** Selects a language for every sample on the page. */
+/** The functions that draw the samples of the page. All samples are in the same language. */
 const samples = new Set();
 let language = Object.keys(LANGUAGES)[0];
 

@@ -1,8 +1,9 @@
-// A reader of the part of Markdown that the texts of the document use.
+// Turns the Markdown in the descriptions of the OpenAPI document into elements. Knows only the parts of Markdown that
+// the descriptions use.
 
 import { make } from '../shared/dom.js';
 
-/** Returns the nodes of a line of text with `code`. */
+/** Returns the nodes of a line of text. Parts between backticks become `<code>` elements. */
 export const inline = (text) => text.split('`').map((part, index) => (index % 2 ? make('code', {}, part) : part));
 
 /** Returns the elements of paragraphs, headings and tables. A heading gets the tag `heading`. */

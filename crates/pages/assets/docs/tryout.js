@@ -9,7 +9,7 @@ import { storedKey } from '../shared/stored.js';
 import { formFields } from './form.js';
 import { requestOf, sample } from './request.js';
 
-/** Every element with an answer. All are removed when the key is forgotten. */
+/** The functions that remove the shown answers. They run when the key is forgotten. */
 const answers = new Set();
 
 /** Removes every answer from the page. */
@@ -47,7 +47,7 @@ export function tryout(operation) {
       const { target, ...options } = request();
       // The answer must come from the service, not from the cache of the browser.
       const { response, text } = await send(target, { ...options, cache: 'no-store' });
-      // Answers to a key are removed with the key.
+      // The key was forgotten meanwhile, and the answers to its requests with it.
       if (key && !storedKey()) return place.clear();
       following = nextQuery(response.headers);
       next.hidden = following === null;

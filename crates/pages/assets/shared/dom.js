@@ -40,7 +40,7 @@ export function showFault(field, error, text) {
   field.ariaInvalid = String(text !== '');
 }
 
-/** Returns whether a button is disabled. It keeps the focus, so listeners of clicks must check this. */
+/** Returns whether a button is enabled. A disabled button still gets clicks, so their listeners must check this. */
 export const isEnabled = (button) => button.ariaDisabled !== 'true';
 
 /** Enables or disables a button. */

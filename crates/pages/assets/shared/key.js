@@ -7,8 +7,8 @@ import { faultOfKey, isReadOnly, storedKey, storeKey } from './stored.js';
 const listeners = [];
 
 /**
- * Runs `listener` when the key is forgotten, to remove the data that was read with the key. The argument is the reason, an
- * empty text if the reader forgot the key.
+ * Runs `listener` when the key is forgotten, to remove the data that was read with the key. The argument is the reason,
+ * or an empty text if the user has pressed “Forget key”.
  */
 export function onKeyGone(listener) {
   listeners.push(listener);

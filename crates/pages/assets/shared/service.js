@@ -5,7 +5,7 @@ import { storedKey } from './stored.js';
 /** The timeout of a request in milliseconds, longer than the request timeout of the service. */
 const TIMEOUT = 40_000;
 
-/** The error of a request without an answer of the service. The message is for the reader. */
+/** The error of a request without an answer of the service. The message is shown to the user of the page. */
 export class Unreachable extends Error {}
 
 /** An error that the service has answered. */
@@ -47,7 +47,10 @@ export async function call(target, options) {
   return { headers: response.headers, text };
 }
 
-/** Returns the query of the next page, or `null`. Ignores the path of the link, because the page knows the prefix of a proxy. */
+/**
+ * Returns the query of the next page, or `null`. Ignores the path of the link: behind a proxy, its prefix may differ
+ * from the prefix that the page was opened with, so callers use their own path.
+ */
 export const nextQuery = (headers) => /<[^>?]*(\?[^>]*)>\s*;\s*rel="?next"?/.exec(headers.get('Link') ?? '')?.[1] ?? null;
 
 /** Returns the text of a failure. */
@@ -55,7 +58,7 @@ export function explain(failure) {
   if (!(failure instanceof Refusal)) return failure.message;
   const wait = failure.retryAfter ? ` Try again in ${failure.retryAfter} s.` : '';
   const id = failure.requestId ? ` (request ${failure.requestId})` : '';
-  // The hint about the header is for programs.
+  // Removes the hint about `Retry-After`, which is for programs.
   const message = failure.message.replace(/; try again after .*/, '');
   return `The service refused: ${message}.${wait}${failure.status >= 500 ? id : ''}`;
 }

@@ -17,7 +17,7 @@ use crate::{
     state::{Ports, State},
 };
 
-/// A key that the store cannot look up.
+/// A key whose check fails, because the store does not answer.
 const UNREADABLE: &str = "the-store-is-gone-for-this-one";
 
 /// A new key, which only the second check accepts.

@@ -34,7 +34,7 @@ async fn a_list_is_read_once_per_version_even_for_conditional_requests() {
 }
 
 #[tokio::test]
-async fn a_link_to_a_further_page_changes_the_tag_of_a_page_but_the_version_does_not() {
+async fn a_new_next_link_changes_the_tag_of_a_page_but_a_new_version_does_not() {
     let mut pets = MockPetService::new();
     pets.expect_version().returning(|| None);
     let mut reads = 0_u32;
@@ -125,7 +125,7 @@ async fn a_store_without_a_version_has_tags_too() {
 }
 
 #[tokio::test]
-async fn a_page_has_two_forms_under_one_tag() {
+async fn a_static_file_has_one_tag_with_and_without_compression() {
     let state = state(untouched(), GetPetSunset::Off);
     let whole = ask(&state, request(&Method::GET, "/docs", &[], "")).await;
     let tag = whole.header("etag").unwrap();

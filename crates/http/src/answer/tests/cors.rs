@@ -29,7 +29,7 @@ fn service(origins: &[&str]) -> State {
 /// A request with a header, and the status of its answer.
 type Call = (Method, &'static str, (&'static str, &'static str), u16);
 
-/// Requests of every kind.
+/// Requests with answers of every kind: success, not modified, and refusals.
 const CALLS: [Call; 12] = [
     (Method::GET, "/v1/pets/7", JSON, 200),
     (Method::HEAD, "/v1/pets/7", JSON, 200),
@@ -130,7 +130,7 @@ async fn preflight(service: &State, path: &str, origin: &str, method: &str) -> A
 }
 
 #[tokio::test]
-async fn a_preflight_needs_no_credential_and_is_answered_from_the_row_of_its_address() {
+async fn a_preflight_needs_no_credential_and_is_answered_with_the_methods_of_its_address() {
     let service = service(&[APP]);
     for (path, method, methods) in [
         ("/v1/pets", "GET", Some("GET, HEAD, POST, OPTIONS")),

@@ -33,7 +33,8 @@ const PLACES: [Place; 7] = [
     (Method::OPTIONS, "/v1/nothing", true),
 ];
 
-/// The failure, the status and the code of the answer, and whether the metrics count it as a failure of the store.
+/// A failure, the status and the code of the answer, and whether the metrics count the failure as an error of the
+/// store.
 type Failure = (fn() -> StoreError, u16, &'static str, bool);
 
 /// A service whose store fails, in the check of keys if `in_authentication`, otherwise in the catalogue.

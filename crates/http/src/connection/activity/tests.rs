@@ -9,7 +9,7 @@ const IDLE: Duration = Duration::from_secs(75);
 const HEAD: Duration = Duration::from_secs(10);
 const WRITE: Duration = Duration::from_secs(30);
 
-/// The deadlines of a connection that is accepted now.
+/// Returns the deadlines of a connection that is accepted now.
 fn accepted() -> Arc<Activity> {
     let limits = Limits { header_timeout: HEAD, write_timeout: WRITE, ..Limits::default() };
     Activity::new(Instant::now(), limits, WaitingBodies::new(1 << 20))

@@ -62,7 +62,7 @@ async fn the_limits_are_announced() {
     // No frame enlarges the initial window of the connection.
     while let Ok(frame) = timeout(Duration::from_secs(1), read_frame(&mut client)).await {
         let (kind, stream, _) = frame.unwrap();
-        assert_ne!((kind, stream), (WINDOW_UPDATE, 0), "bytes of all bodies");
+        assert_ne!((kind, stream), (WINDOW_UPDATE, 0), "the window grows");
     }
 }
 
@@ -237,7 +237,7 @@ async fn a_slow_client_gets_its_whole_answer_and_a_trickling_client_is_cut_off()
     assert!(WRITE <= took && took < WRITE + Duration::from_secs(1), "{took:?}");
 }
 
-/// Returns the head of `POST path`, as stream 1. The service refuses it without the body.
+/// Returns the head of `POST path`, as stream 1. The service refuses the request before it reads the body.
 fn post(path: &str) -> Vec<u8> {
     let mut head = get(path);
     (head[4], head[9]) = (4, 0x83);
@@ -299,7 +299,7 @@ async fn a_client_gets_100_continue_when_the_service_reads_its_body() {
         (&[&key, &json, &expect], true),
         (&[&key, &json, &field("expect", "100-Continue")], true),
         (&[&key, &json], false),
-        // Refused without the body.
+        // Refused before the body is read, because there is no `Content-Type`.
         (&[&key, &expect], false),
     ];
     for (fields, is_asked) in table {
@@ -343,7 +343,7 @@ async fn a_stream_with_an_unfinished_body_is_reset() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_refusal_above_the_limit_keeps_the_connection_open() {
+async fn a_refusal_that_may_not_wait_keeps_the_connection_open() {
     let mut authenticator = MockAuthenticator::new();
     let refused = |_: &ApiKeySecret| Err(AuthenticationError::Refused(None));
     authenticator.expect_authenticate().returning(refused);

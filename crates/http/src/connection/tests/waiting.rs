@@ -151,7 +151,7 @@ async fn at_the_bound_a_reading_client_is_served() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn at_the_bound_a_client_with_a_small_answer_keeps_it() {
+async fn at_the_bound_a_client_with_only_one_answer_keeps_it() {
     let service = service(20 * LARGE, WRITE);
     let (mut modest, _task) = connect_in(&service, 1 << 16);
     modest.write_all(&greedy(1)).await.unwrap();
@@ -164,7 +164,7 @@ async fn at_the_bound_a_client_with_a_small_answer_keeps_it() {
 
 #[tokio::test(start_paused = true)]
 async fn at_the_bound_further_requests_of_a_greedy_connection_are_refused() {
-    // Eight requests; the store answers after 15 s.
+    // Room for eight requests. The store answers after 15 s.
     let limits = Limits { max_buffered_answers: 32 * 1024, ..Limits::default() };
     let service = state(limits, slow_ports());
     let (mut greedy, _task) = connect_in(&service, 1 << 16);

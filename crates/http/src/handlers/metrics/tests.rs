@@ -30,11 +30,11 @@ struct Keys {
 #[async_trait]
 impl Authenticator for Keys {
     async fn authenticate(&self, _: &ApiKeySecret) -> Result<Caller, AuthenticationError> {
-        unreachable!("nobody calls")
+        unreachable!("the metrics check no key")
     }
 
     async fn authenticate_again(&self, _: &ApiKeySecret) -> Result<Caller, AuthenticationError> {
-        unreachable!("nobody calls")
+        unreachable!("the metrics check no key")
     }
 
     fn key_label(&self, _: &Caller) -> Option<KeyLabel> {
@@ -84,7 +84,7 @@ async fn the_metrics_have_the_readiness_of_readyz() {
     }
 }
 
-/// An alert on the increase of a counter misses the first call if the counter starts with it.
+/// An alert on the increase of a counter misses the first call if this call creates the counter.
 #[tokio::test]
 async fn every_key_has_its_counters_before_the_first_call() {
     let service = NamedKey { label: KeyLabel::Service, expires_at: None };

@@ -280,7 +280,7 @@ fn a_duration_is_seconds_in_the_histogram_and_microseconds_in_the_line() {
             let observer = logging(AccessLog::All, MockAuthenticator::new(), metrics);
             finish(&observer, Instant::now().checked_sub(TOOK).unwrap(), outcome);
         });
-        // Even on a slow machine, the value is not off by a factor of 1,000.
+        // A slow machine may add seconds, but a wrong unit is off by a factor of at least 1,000.
         let about = TOOK.as_secs_f64()..100.0 * TOOK.as_secs_f64();
         let text = metrics.to_text(Vec::new()).unwrap();
         let sum = "petstore_http_request_duration_seconds_sum{route=\"none\"} ";
