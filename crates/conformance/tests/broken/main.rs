@@ -105,6 +105,7 @@ caught! {
     flaws_of_idempotency_are_caught: records;
     flaws_of_api_keys_are_caught: keys;
     flaws_of_the_version_are_caught: versions;
+    flaws_of_identifiers_are_caught: identifiers;
     flaws_of_reopening_are_caught: reopening;
     flaws_during_an_outage_are_caught: outages;
     flaws_of_snapshots_and_restores_are_caught: archives;
