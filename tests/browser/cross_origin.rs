@@ -59,6 +59,4 @@ fn a_page_of_another_origin_lists_and_adds_where_it_may_and_nowhere_else() {
         assert_eq!(fetch(&browser, server, "POST", "/v1/pets", &rex), "TypeError");
         assert!(server.client().get("/v1/pets").send().json().as_array().unwrap().is_empty());
     }
-    // Discards the refusals that the browser has logged, as `Browser::open` also does for the next test.
-    browser.complaints();
 }

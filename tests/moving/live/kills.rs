@@ -76,10 +76,7 @@ fn an_instance_frozen_during_a_handover_shows_every_later_animal() {
         let added = active.add(&pet("Late")).send().is(201).json();
         servers[1].signal("CONT");
         let page = frozen.get("/v1/pets?limit=100").send().is(200);
-        assert!(
-            String::from_utf8_lossy(&page.body).contains("Late"),
-            "the page lacks the new animal"
-        );
+        assert!(String::from_utf8_lossy(&page.body).contains("Late"), "the animal is missing");
         frozen.get(&format!("/v1/pets/{}", id_of(&added))).send().is(200);
         frozen.add(&pet("Later")).send().is(201);
     }

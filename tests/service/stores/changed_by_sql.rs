@@ -67,10 +67,7 @@ fn shows_in_pages(store: &Store, client: &Client, limit: Duration) {
         wait::within(limit, &sql, || {
             let (status, found, new) = page(client, "available", Some(&tag));
             if status == 200 {
-                assert_ne!(
-                    new, tag,
-                    "{sql}: the page has the entity tag of the previous page, {last:?}"
-                );
+                assert_ne!(new, tag, "{sql}: the entity tag is unchanged, {last:?}");
                 assert_eq!(found, expected, "{sql}");
                 (last, tag) = (found, new);
             }
