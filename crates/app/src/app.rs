@@ -113,9 +113,9 @@ fn execute(command: Command, sources: &Sources) -> Result<(), Failure> {
     }
 }
 
-/// Runs `work` on one thread for each processor and one more, unless [`WORKERS_VARIABLE`] sets their number. A disk
-/// that hangs may block a thread for each processor; the additional thread answers requests that need no read. Boxed so
-/// that the runtime is compiled once, not for each command.
+/// Runs `work` on one thread more than there are processors, unless [`WORKERS_VARIABLE`] sets the number of threads. A
+/// disk that hangs may block as many threads as there are processors; the additional thread answers requests that need
+/// no read. `work` is boxed so that this function is compiled once, not for each command.
 fn run_to_end(work: Pin<Box<dyn Future<Output = Result<(), Failure>>>>) -> Result<(), Failure> {
     let mut builder = Builder::new_multi_thread();
     if env::var_os(WORKERS_VARIABLE).is_none_or(|value| value.is_empty()) {

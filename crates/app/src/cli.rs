@@ -56,7 +56,7 @@ pub(crate) enum Command {
     Restore(crate::commands::restore::RestoreArgs),
     /// Check the rows, the settings and the indexes of a store
     ///
-    /// Writes nothing, and works while the store is in use. Names each fault, and then exits with 1.
+    /// Writes nothing, and works while the store is in use. Names each fault, and exits with 1 if there is one.
     Check(StoreArgs),
     /// Upgrade the schema of a store to the schema of this release
     ///

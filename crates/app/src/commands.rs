@@ -1,5 +1,5 @@
-//! The commands, each in a file of its name with its flags and its work. The commands `serve` and `config` are in
-//! [`serve`](crate::serve) and [`cli`](crate::cli).
+//! The commands, each in a file of its name with its flags and its work. `completions` and `man` are in [`manual`]. The
+//! flags of `serve`, `config` and `openapi` are in [`serve`](crate::serve) and [`cli`](crate::cli).
 
 pub(crate) mod backup;
 pub(crate) mod check;

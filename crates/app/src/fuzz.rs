@@ -71,7 +71,7 @@ fn check_round_trip(record: &Record) {
 pub fn store_url(data: &[u8]) {
     let Ok(text) = str::from_utf8(data) else { return };
     let built_in = Registry(stores::BUILT_IN.to_vec());
-    // The displayed URL of a file parses again. The displayed URL of a database has no password.
+    // Only the displayed URL of a file is parsed again, because the displayed URL of a database lacks its password.
     if text.starts_with("sqlite:")
         && let Ok(store) = built_in.parse(text, false)
     {

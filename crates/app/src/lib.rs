@@ -52,11 +52,11 @@
 //! `docs/ADAPTERS.md` leads from an empty folder to such a program. CI compiles and tests its worked example,
 //! `docs/examples/adapter`, with every change.
 //!
-//! Exit codes: 0 success (also a drained stop), 1 failure, 2 wrong usage, 78 a store that `serve` cannot use until somebody
-//! changes something. A command that fails prints one line on stderr.
+//! Exit codes: 0 success (also if one signal stops `serve`), 1 failure, 2 wrong usage, 78 a store that `serve` cannot
+//! use until somebody changes something. A command that fails prints one line on stderr.
 //!
 //! # Modules
-//! - `commands`: one file for each command, with its flags and its work.
+//! - `commands`: every command except `serve`, `config` and `openapi`, with its flags and its work.
 //! - `serve`: the service. `serve/config` has its flags, which are the settings.
 //! - `cli`: the command line, and settings from environment variables and a file.
 //! - `stores`: the kinds of store, the arguments that name a store, and how a command opens one.

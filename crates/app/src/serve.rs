@@ -78,7 +78,7 @@ pub(crate) async fn run(mut config: Config, passwords: Vec<String>) -> Result<()
     served
 }
 
-/// Answers requests and runs the background tasks until the first signal.
+/// Answers requests and runs the background tasks until the first signal, or until a task fails.
 async fn serve(
     store: &mut ServedStore,
     listeners: Vec<Listener>,
@@ -132,7 +132,8 @@ async fn serve(
     tasks.shutdown().await;
     housekeeping::finish(&key_ring).await;
     if signals.end_logged.set(()).is_err() {
-        // The signal task has logged that a second signal stopped the process. That task exits with code 1.
+        // The signal task has logged that a second signal stopped the process. That task ends the process with exit
+        // code 1.
         future::pending::<()>().await;
     }
     match drained {

@@ -1,5 +1,5 @@
-//! The registered kinds of store, by URL scheme, and the command-line arguments that name a store. A
-//! built-in store is registered by a [`StoreDriver`], like a team's own store. The driver of `memory:` is in this file.
+//! The registered kinds of store, by URL scheme, and the command-line arguments that name a store. A built-in store is
+//! registered by a [`StoreDriver`], like a team's own store. The driver of `memory:` is in this file.
 
 #[cfg(any(feature = "etcd", feature = "postgres", feature = "sqlite"))]
 mod background;
@@ -85,7 +85,8 @@ impl Registry {
         Ok(StoreArg { location, is_persistent: driver.is_persistent })
     }
 
-    /// Returns one line of `--help` for each kind of store.
+    /// Returns one line of `--help` for each kind of store. If `lasting`, leaves out a store whose data ends with the
+    /// process.
     pub(crate) fn help(&self, lasting: bool) -> String {
         let lines = self.listed(lasting);
         let lines = lines.map(|driver| format!("- {} ({})", driver.usage, driver.summary));

@@ -10,8 +10,8 @@ use crate::system::{Failure, quotable, quotable_path, read_text};
 /// commas, as on the command line.
 type Values = BTreeMap<String, String>;
 
-/// Reads a TOML file whose keys are in `known`. A value is a scalar. A setting that takes several values also accepts a
-/// list.
+/// Reads a TOML file whose keys must be in `known`, which says of each setting whether it takes several values. A value
+/// is a scalar. A setting that takes several values also accepts a list.
 pub(super) fn read(path: &Path, known: &BTreeMap<String, bool>) -> Result<Values, Failure> {
     let shown = quotable_path(path);
     let text = read_text(path)

@@ -89,7 +89,7 @@ pub(crate) fn unknown_variables(
     known.extend([CONFIG, "api-key"].map(|name| (name.to_owned(), false)));
     let names: BTreeSet<_> =
         variables.into_iter().map(|name| name.to_string_lossy().into_owned()).collect();
-    // Kubernetes sets such variables for a Service named petstore.
+    // For a Service named petstore, Kubernetes sets `PETSTORE_SERVICE_…` and `PETSTORE_PORT…`.
     let has_service = names.contains("PETSTORE_SERVICE_HOST");
     let is_of_service = |name: &str| name.starts_with("SERVICE_") || name.starts_with("PORT");
     let unknown = names.iter().filter_map(|name| {
@@ -119,7 +119,8 @@ impl Sources {
     /// Reads the files that the command line or variables name.
     pub(crate) fn read(words: &[OsString], root: &Command) -> Result<Self, Failure> {
         let mut read = Self { definition: root.clone(), words: words.to_vec(), ..Self::default() };
-        // The command line is parsed again with the values of files. Until then, only a request for help is an error.
+        // The command line is parsed again with the values of files. Until then, only a request for help or the version
+        // is an error.
         read.command = root.clone().ignore_errors(true);
         let parsed = read.command.try_get_matches_from_mut(words);
         let Ok(matches) = parsed else { return Ok(read) };

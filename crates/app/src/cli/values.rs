@@ -21,11 +21,13 @@ use bytesize::ByteSize;
 const DAY: Duration = Duration::from_hours(24);
 const CENTURY: Duration = Duration::from_hours(24 * 36_525);
 
-/// Parses the delimiter of CSV: ASCII punctuation, a space, or `tab`.
+/// Parses the delimiter of CSV: ASCII punctuation except `"`, a space, or `tab`.
 pub(crate) fn delimiter(text: &str) -> Result<char, &'static str> {
     let character = if text == "tab" { Some('\t') } else { text.parse::<char>().ok() };
     let fits = |it: &char| *it == '\t' || it.is_ascii_punctuation() && *it != '"' || *it == ' ';
-    character.filter(fits).ok_or("the delimiter must be one character, such as ';', or 'tab'")
+    character
+        .filter(fits)
+        .ok_or("the delimiter must be a punctuation character other than '\"', a space, or 'tab'")
 }
 
 /// Parses a time limit: 1 ms to 24 h.
@@ -60,7 +62,7 @@ pub(crate) fn is_number(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// Parses the time for which a rolled key stays valid: 0 s to 100 years.
+/// Parses the time for which the old key stays valid after a roll: 0 s to 100 years.
 pub(crate) fn overlap(text: &str) -> Result<Duration, String> {
     duration(text, Duration::ZERO..=CENTURY, "0s to 100years")
 }
@@ -119,7 +121,7 @@ pub(crate) fn variable(name: impl AsRef<OsStr>) -> Option<OsString> {
     env::var_os(name).filter(|value| !value.is_empty())
 }
 
-/// Returns the name of the variable of a flag: `--header-timeout`, `PETSTORE_HEADER_TIMEOUT`.
+/// Returns the name of the variable of a flag: `PETSTORE_HEADER_TIMEOUT` for `--header-timeout`.
 pub(crate) fn variable_of(flag: &str) -> String {
     let words = flag.trim_start_matches('-').replace('-', "_");
     format!("PETSTORE_{}", words.to_ascii_uppercase())
@@ -168,8 +170,8 @@ pub(crate) fn listen_address(text: &str) -> Result<String, &'static str> {
     if is_named || text.parse::<SocketAddr>().is_ok() { Ok(text.to_owned()) } else { Err(INVALID) }
 }
 
-/// Checks the URL of a deployment, such as `https://pets.example/v1`: http or https, no user, no query, and the version
-/// segment at the end (interface, section 9).
+/// Checks the URL of a deployment, such as `https://pets.example/v1`: http or https, no user, no query, and `/v1`
+/// at the end (interface, "Addresses").
 pub(crate) fn service_url(text: &str) -> Result<String, &'static str> {
     let rest = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
     let url_char = |byte: u8| byte.is_ascii_graphic() && !b"\"<>\\^`{|}?#@".contains(&byte);

@@ -42,7 +42,7 @@ pub(crate) async fn run(BackupArgs { to, metrics_file, store }: BackupArgs) -> R
     }
     let signals = Signals::take_over()?;
     let location = &store.store.location;
-    // A store with an older schema cannot be opened, and is copied unchanged.
+    // A failure to open is ignored here: a store with an older schema cannot be opened, but is copied unchanged.
     if let Ok(store) = location.open(OpenMode::ReadOnly.into()).await {
         store.require_open(&**location).await?;
     }

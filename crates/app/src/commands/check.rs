@@ -30,7 +30,7 @@ pub(crate) async fn run(StoreArgs { store }: StoreArgs) -> Result<(), Failure> {
     report(&findings, &location.to_string(), &mut Console)
 }
 
-/// Returns the findings of a store, which must be open.
+/// Returns the findings of a store. Refuses a store that was handed over or is being filled.
 pub(crate) async fn examine(
     location: &dyn StoreLocation,
     signals: &Signals,

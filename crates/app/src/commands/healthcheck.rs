@@ -1,4 +1,4 @@
-//! The command `healthcheck`: asks whether the service on this machine is ready, for images without curl.
+//! The command `healthcheck`: asks whether the service on this machine is ready, for container images without curl.
 
 use std::{io, time::Duration};
 

@@ -21,8 +21,9 @@ use crate::{
     system::{Console, Failure, Output as _, Progress, Signals, SystemClock, count, one_line_of},
 };
 
-/// The number of lines in a batch, which is one transaction. Must never change: with another number, a file that an
-/// earlier release has imported in part would be added again (`docs/STORES.md`).
+/// The number of lines in a batch, which is one transaction, unless the store permits only smaller batches. Must never
+/// change: with another number, a file that an earlier release has imported in part would be added again
+/// (`docs/STORES.md`).
 const BATCH_LINES: usize = 10_000;
 /// The number of bad lines that are shown. Further bad lines are only counted.
 const MAX_SHOWN: u64 = 100;
@@ -104,7 +105,7 @@ struct Import {
     advanced: watch::Sender<()>,
     /// The highest identifier in the file; `None` for a file without identifiers.
     highest: Option<PetId>,
-    /// The number of the last stored line. All earlier lines are stored too.
+    /// The number of the last line of the last stored batch; 0 if none is stored.
     kept: u64,
     added: u64,
     /// The number of animals that the store had already, under the same identifiers or from the same file.
@@ -216,7 +217,7 @@ impl Import {
     }
 
     /// Stores a batch. The records of a file with identifiers keep their identifiers. The records of any other file get
-    /// new identifiers, at most once.
+    /// new identifiers, and are not added again within 24 hours unless `again` is set.
     async fn write(&mut self, batch: Batch, archive: &dyn Archive) -> Result<(), Failure> {
         if !batch.faults.is_empty() && !self.skip_bad {
             return Err(self.failed("the file was changed while it was read"));
@@ -224,7 +225,8 @@ impl Import {
         let given = batch.records.len() as u64;
         let records = batch.records.into_iter();
         let added = match self.highest {
-            // Also written without animals, so that the store assigns identifiers above the identifiers of later lines.
+            // A batch without animals is also written, so that the store assigns new identifiers only above the
+            // identifiers of later lines.
             Some(_) => {
                 let pets = records.filter_map(|Record { id, pet }| Some(pet.with_id(id?)));
                 let highest = HighestIds { pet: self.highest, key: None };
@@ -245,7 +247,7 @@ impl Import {
         Ok(())
     }
 
-    /// Creates the failure of the import, with the number of the last stored line.
+    /// Creates the failure of the import, with the last line of the last stored batch.
     fn failed(&self, reason: impl fmt::Display) -> Failure {
         Failure::runtime(match self.kept {
             0 => format!("nothing was stored: {reason}"),

@@ -17,7 +17,7 @@ const MANUAL: &str = "petstore Manual";
 const DATE: &str = "2026-11-26";
 /// The heading of `clap_mangen` for the text after the options.
 const EXTRA: &str = ".SH EXTRA\nExamples:\n";
-const EXIT_STATUS: &str = ".SH EXIT STATUS\n.TP\n0\nSuccess, also after a stop by a signal.\n.TP\n1\n\
+const EXIT_STATUS: &str = ".SH EXIT STATUS\n.TP\n0\nSuccess; for petstore serve, also a stop by one signal.\n.TP\n1\n\
      A failure, with one line on standard error.\n.TP\n2\nWrong usage, or a setting that is not valid.\n";
 const EXIT_STATUS_OF_SERVE: &str = ".TP\n78\nAn unusable store, which a restart does not change.\n";
 const ENVIRONMENT: &str = ".SH ENVIRONMENT\nAn option with an environment variable shows the variable above.\n.TP\n.B PETSTORE_API_KEY\n\

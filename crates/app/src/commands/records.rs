@@ -52,7 +52,7 @@ impl RecordsArgs {
 }
 
 impl Format {
-    /// Returns the format for a file extension; [`Format::Ndjson`] if there is none.
+    /// Returns the format for a file extension: [`Format::Ndjson`] without an extension, `None` for an unknown one.
     pub(crate) fn of(file: &Path) -> Option<Self> {
         let end = file.extension().map(OsStr::to_ascii_lowercase);
         match end.as_deref().map(OsStr::as_encoded_bytes) {
@@ -107,7 +107,7 @@ fn quoted(name: &str) -> Cow<'_, str> {
 #[derive(Debug)]
 pub(crate) enum RecordReader {
     Ndjson,
-    /// The field of each column, from the left, and the character between them.
+    /// The field of each column, from the left, and the delimiter.
     Csv(Vec<Field>, char),
 }
 

@@ -1,5 +1,5 @@
-//! The command `restore`. A store in a file is a copy of the backup. Any other store is filled by a handover from the
-//! copy, so that no service can use the store before it is complete.
+//! The command `restore`. A SQLite store becomes a copy of the backup. Any other store is filled by a handover from a
+//! temporary copy of the backup, so that no service can use the store before it is complete.
 
 use std::{
     fs::{self, File},

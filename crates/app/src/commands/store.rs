@@ -269,7 +269,7 @@ pub(crate) async fn give_identity(location: &dyn StoreLocation) -> Result<(), Fa
     with_store(location, OpenMode::ReadWrite, async |store| {
         let (ports, id) = (store.ports(location)?, StoreId(random()?));
         let released = release(&*ports.handover, id).await.map_err(Failure::runtime)?;
-        let why = "the state of the store was changed meanwhile; run it again";
+        let why = "the state of the store was changed meanwhile; run the command again";
         if released { Ok(()) } else { Err(Failure::runtime(why)) }
     })
     .await

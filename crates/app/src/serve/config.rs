@@ -237,7 +237,7 @@ impl ServeArgs {
         } else if !store.is_persistent && next.is_some() {
             "--next-store: a store that ends with the process cannot be handed over"
         } else if next.is_some_and(|next| next.location.to_string() == store.location.to_string()) {
-            "--next-store is --store; name two"
+            "--store and --next-store name the same store; name two"
         } else if self.listen.len() > MAX_SOCKETS {
             &format!("--listen may be given {MAX_SOCKETS} times at most")
         } else {

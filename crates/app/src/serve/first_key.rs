@@ -1,8 +1,9 @@
 //! Creates the first API key of a store without keys.
 //!
-//! A terminal shows the key. Other output may be logged, so the key goes into a file beside the store instead. Only an
-//! SQLite store has a place for that file; any other store gets no key then. The file is durable before the store has
-//! the key. After an interrupted start, the next start reads the key from the file and adds it to the store.
+//! A terminal shows the key. Other output may be logged, so the key goes into a file beside the store instead. Of the
+//! built-in stores, only a SQLite store has a place for that file; any other store gets no key then. The file is
+//! durable before the store has the key. After an interrupted start, the next start reads the key from the file and adds
+//! it to the store.
 
 use std::{
     fs, io,
@@ -22,7 +23,8 @@ use crate::{
 
 const NAME: &str = "default";
 const BEGINNING: &str = "This store has no API key yet: petstore creates one named 'default'.\n";
-const MADE_ELSEWHERE: &str = "Another process has just created the key, and shows it.\n";
+const MADE_ELSEWHERE: &str =
+    "Another process has just created a key: see the output of that process.\n";
 
 /// The text that accompanies the first key.
 pub(super) struct FirstKey {
@@ -34,8 +36,8 @@ pub(super) struct FirstKey {
     pub(super) pages: String,
 }
 
-/// Creates a key if the store has none, neither live nor revoked. Without a terminal, the key goes into `file`. Logs
-/// where the key is, or why no key is live and how to create one.
+/// Creates a key if the store has no key, not even an expired, revoked or corrupt one. Without a
+/// terminal, the key goes into `file`. Logs where the key is, or why no key is live and how to create one.
 pub(super) async fn ensure(
     keys: &dyn KeyStore,
     file: Option<PathBuf>,

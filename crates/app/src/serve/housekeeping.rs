@@ -75,7 +75,7 @@ fn take_new(known: &mut HashSet<Corruption>, current: Vec<Corruption>) -> Vec<Co
     new
 }
 
-/// Returns `true` if the last log line about a revoked key is old enough for another, and records the time.
+/// Returns whether a log line about a revoked key is due: [`REVOKED_EVERY`] after the last one. If so, records the time.
 fn is_due(logged: &mut BTreeMap<KeyId, Instant>, id: KeyId) -> bool {
     let now = Instant::now();
     logged.retain(|_, at| now.duration_since(*at) < REVOKED_EVERY);
@@ -105,7 +105,7 @@ async fn warn_of_expiring(keys: &dyn KeyStore) {
             }
             Err(error) => {
                 tracing::warn!(%error, "cannot look up the API keys that expire soon");
-                // The store may not be open yet.
+                // The store may not be open yet, so the next attempt is soon.
                 PURGE_EVERY
             }
         };

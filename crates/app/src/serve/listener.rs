@@ -24,7 +24,7 @@ use crate::{
 
 /// The permissions of a Unix socket: the owner and the group may connect.
 const MODE: u32 = 0o660;
-/// The largest number of sockets of one service.
+/// The largest number of addresses in `--listen`.
 pub(super) const MAX_SOCKETS: usize = 16;
 
 /// The address of one listening socket.

@@ -95,7 +95,7 @@ impl ServedStore {
         Ok(Self { watching, stores })
     }
 
-    /// Closes the open stores. Drop every port before.
+    /// Closes the open stores. The caller must have dropped every port.
     pub(super) async fn close(mut self) {
         // Dropping the task closes a store that it is opening.
         self.watching.shutdown().await;
@@ -104,7 +104,8 @@ impl ServedStore {
 }
 
 impl Stores {
-    /// Returns the ports of the service. Without a next store, they are the ports of the store if it is open.
+    /// Returns the ports of the service: the store's own ports if the store is open and there is no next store; otherwise
+    /// ports that pass each call to the current store.
     pub(super) fn ports(&self) -> (Arc<dyn PetRepository>, Arc<dyn KeyStore>) {
         match self.opened[0].borrow().as_ref() {
             Some(store) if !self.has_next => (store.pets.clone(), store.keys.clone()),

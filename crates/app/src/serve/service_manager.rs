@@ -7,7 +7,7 @@ use tokio::time::{sleep, timeout};
 
 /// The interval at which [`extending`] checks the progress of its work.
 const EXTENSION_INTERVAL: Duration = Duration::from_secs(5);
-/// The time that each request for an extension gives the start, in microseconds.
+/// The time that each request for an extension asks for, in microseconds.
 const EXTENSION_USEC: u32 = 30_000_000;
 
 /// Pings the watchdog, if the service manager has one. Never ends. A runtime whose threads all hang does not ping.
@@ -32,8 +32,8 @@ pub(super) fn extend_start() {
     notify(&[NotifyState::ExtendTimeoutUsec(EXTENSION_USEC)]);
 }
 
-/// Runs `work`, a part of the start. Calls `extend` at the end of each interval in which `advances` returns `true`. Work
-/// that hangs runs into the time limit of the service manager.
+/// Runs `work`, a part of the start. Calls `extend` at the end of each interval if `advances` returns `true` then.
+/// Work that hangs runs into the time limit of the service manager.
 pub(super) async fn extending<T>(
     work: impl Future<Output = T>,
     mut advances: impl FnMut() -> bool,

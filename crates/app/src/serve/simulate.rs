@@ -32,7 +32,7 @@ pub(crate) struct Simulation {
 /// Parses a simulation such as `latency=200ms,errors=5%`.
 pub(super) fn parse(text: &str) -> Result<Simulation, String> {
     const FORM: &str =
-        "it is latency=DURATION, errors=PERCENT% or both, like latency=200ms,errors=5%";
+        "a simulation is latency=DURATION, errors=PERCENT% or both, like latency=200ms,errors=5%";
     let (mut latency, mut errors) = (None, None);
     for part in text.split(',') {
         match part.split_once('=') {
@@ -85,7 +85,7 @@ impl Simulated {
     }
 }
 
-#[warn(clippy::missing_trait_methods)] // Delays a new method with a default body, too.
+#[warn(clippy::missing_trait_methods)] // So that no new method escapes the delay by its default body.
 #[async_trait]
 impl PetService for Simulated {
     async fn list(&self, query: PetQuery) -> Result<Versioned<PetPage>, StoreError> {

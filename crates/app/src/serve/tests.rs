@@ -60,7 +60,9 @@ async fn stops_with_a_failure(broken: Broken) {
     config.args.store.store = StoreArg { location: Arc::new(broken), is_persistent: true };
     config.service_key = ServiceKey::parse("a-key-of-24-characters-x").ok();
     let ended = time::timeout(Duration::from_mins(1), run(config, Vec::new())).await;
-    let Ok(Err(Failure::Runtime(why))) = ended else { panic!("it continues: {ended:?}") };
+    let Ok(Err(Failure::Runtime(why))) = ended else {
+        panic!("it does not end with a runtime failure: {ended:?}")
+    };
     assert!(why.contains("a bug has ended a task of the service"), "{why}");
 }
 

@@ -38,7 +38,7 @@ pub struct StoreDriver {
     pub usage: &'static str,
     /// A description in a few words, which follows [`usage`](Self::usage) in `--help`.
     pub summary: &'static str,
-    /// `true` if the data outlasts the process. All commands but `serve` refuse a store whose data does not.
+    /// `true` if the data outlasts the process. Only `serve` accepts a store whose data does not.
     pub is_persistent: bool,
     /// Parses a URL with one of the [`schemes`](Self::schemes), without opening anything.
     ///
@@ -65,7 +65,7 @@ pub trait StoreLocation: fmt::Display + Send + Sync + 'static {
     /// if there is no store yet.
     ///
     /// `serve` calls this method before it opens the store. No other command upgrades by itself, so
-    /// [`open`](Self::open) refuses an older schema. The default has no schema and nothing to upgrade.
+    /// [`open`](Self::open) refuses an older schema. By default, there is no schema and nothing to upgrade.
     ///
     /// # Errors
     /// One line that says why the store cannot be upgraded. Completed steps stay.
@@ -105,9 +105,9 @@ pub trait StoreLocation: fmt::Display + Send + Sync + 'static {
 
     /// Writes a copy of the store at one moment to `to`, for the command `backup`. The default refuses.
     ///
-    /// `to` is an empty file beside the requested one. The command syncs it and gives it its name. The copy blocks no
-    /// writer of the store and is read back before this method returns. A store with an older schema is copied
-    /// unchanged.
+    /// `to` is an empty file beside the requested one. After this method, the command syncs `to` and renames it to the
+    /// requested name. The copy blocks no writer of the store and is read back before this method returns. A store with
+    /// an older schema is copied unchanged.
     ///
     /// # Errors
     /// One line that says what failed, or how to back up this kind of store instead. Any error if `on_progress` breaks.
@@ -191,8 +191,8 @@ pub struct OpenStore {
 }
 
 impl OpenStore {
-    /// Creates a store without an archive, which closes when it is dropped. `serve` and `keys` accept such a store. The
-    /// commands that copy, verify, export or import refuse it.
+    /// Creates a store without an archive. Dropping the store closes it. `serve`, `keys` and `check` accept such a
+    /// store. The commands that copy, verify, export or import refuse it.
     pub fn new<S: PetRepository + KeyStore + 'static>(store: Arc<S>) -> Self {
         let pets = store.clone();
         let (archive, handover, created_at, close) = (None, None, None, Mutex::default());
@@ -206,8 +206,8 @@ impl OpenStore {
         Self { archive: Some(archive), ..self }
     }
 
-    /// Adds the handover port of the same store. Without it, `store move` refuses the store, `store copy` works while
-    /// nothing writes, and nothing marks an incomplete copy.
+    /// Adds the handover port of the same store. Without it, `store move` refuses the store, `store copy` needs
+    /// a time without writes, and nothing marks an incomplete copy.
     #[must_use]
     pub fn with_handover(self, handover: Arc<dyn Handover>) -> Self {
         Self { handover: Some(handover), ..self }
@@ -243,7 +243,7 @@ impl OpenStore {
         Ok(CopyPorts { archive, handover: self.handover.as_deref() })
     }
 
-    /// Refuses a store that is not open.
+    /// Refuses a store that was handed over or is being filled.
     ///
     /// # Errors
     /// One line that names the store to which this store was handed over, or from which it is being filled.

@@ -79,7 +79,7 @@ mod tests {
         system::Failure,
     };
 
-    /// A store without an archive that records its close.
+    /// The place of a store without an archive. Records that the store was closed.
     #[derive(Default)]
     struct Noting(Arc<AtomicBool>);
 
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_store_without_an_archive_is_not_moved_and_is_closed() {
+    async fn a_store_without_an_archive_is_not_copied_and_is_closed() {
         let location = Noting::default();
         let moved = with_store(&location, OpenMode::Create, async |store| {
             store.copy_ports(&location).map(drop)

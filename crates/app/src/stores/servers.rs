@@ -83,7 +83,7 @@ macro_rules! location {
     };
 }
 
-/// The entry of `postgres://…`.
+/// The driver of `postgres://…`.
 #[cfg(feature = "postgres")]
 pub(super) const POSTGRES: StoreDriver = StoreDriver {
     schemes: &["postgres", "postgresql"],
@@ -128,7 +128,7 @@ impl Database {
     }
 }
 
-/// The entry of `etcd://…`.
+/// The driver of `etcd://…`.
 #[cfg(feature = "etcd")]
 pub(super) const ETCD: StoreDriver = StoreDriver {
     schemes: &["etcd"],

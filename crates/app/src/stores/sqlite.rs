@@ -21,7 +21,7 @@ use crate::stores::{
     StoreNotFound, background::with_all_ports,
 };
 
-/// The entry of `sqlite:PATH`.
+/// The driver of `sqlite:PATH`.
 pub(super) const DRIVER: StoreDriver = StoreDriver {
     schemes: &["sqlite"],
     usage: "sqlite:PATH",
@@ -154,7 +154,7 @@ fn require_store(path: &Path) -> Result<(), BoxError> {
     }
 }
 
-/// Returns the sizes of the file and of its log, and the free room on the disk.
+/// Returns the sizes of the file and of its write-ahead log, and the free room on the disk.
 fn sizes(path: &Path) -> Vec<Sample> {
     let length = |path: &Path| fs::metadata(path).ok().map(|file| file.len());
     let free = statvfs(path).ok().map(|disk| disk.f_bavail.saturating_mul(disk.f_frsize));
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn the_error_for_another_url_shows_the_valid_form() {
+    fn the_error_for_an_invalid_url_says_what_is_valid() {
         let table = [
             ("sqlite:", "no path"),
             ("sqlite://", "no path"),

@@ -20,7 +20,7 @@ pub(crate) trait Output {
     /// Writes `text` to stdout.
     fn write(&mut self, text: &[u8]) -> io::Result<()>;
 
-    /// Writes `text` to stdout. Fails if stdout is closed.
+    /// Writes `text` to stdout. Also fails if a reader has closed the pipe.
     fn print(&mut self, text: impl AsRef<[u8]>) -> Result<(), Failure> {
         self.write(text.as_ref()).map_err(Failure::context(CANNOT_WRITE))
     }
@@ -39,7 +39,7 @@ pub(crate) trait Output {
     /// Returns whether stdout is a terminal.
     fn is_terminal(&self) -> bool;
 
-    /// Checks that somebody can read stdout. Called before a key is created that is shown only once.
+    /// Checks that somebody can read stdout. Called before a key is created, because the key is shown only once.
     fn has_reader(&self) -> io::Result<()>;
 }
 

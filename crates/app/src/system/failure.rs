@@ -4,11 +4,11 @@ use std::{error::Error, fmt, path::Path, process::ExitCode};
 
 use petstore_domain::StoreError;
 
-/// `EX_CONFIG` of sysexits.h: restarting the service would fail again.
+/// `EX_CONFIG` of sysexits.h: a restarted service would fail again.
 const UNUSABLE: u8 = 78;
 
-/// The message and the kind of a failure, which decides the exit code. Displayed as one line, because a message may quote
-/// a line break.
+/// A failure. The variant decides the exit code, and the text is the message. Displayed as one line, because a message
+/// may quote a line break.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", one_line_of(.0))]
 pub(crate) enum Failure {
@@ -23,7 +23,7 @@ pub(crate) enum Failure {
 }
 
 impl Failure {
-    /// Creates the failure to open or read a store.
+    /// Creates the failure of a call to a store: `Unreachable` if the store is unavailable, otherwise `Runtime`.
     pub(crate) fn of_store(problem: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         let problem = problem.into();
         match problem.downcast_ref() {
@@ -41,7 +41,7 @@ impl Failure {
         Self::Runtime(line.to_string())
     }
 
-    /// Returns a function that adds `context` in front of the cause of a failure.
+    /// Returns a function that turns a cause into a runtime failure: `context`, a colon and the cause.
     pub(crate) fn context<E: fmt::Display>(context: impl fmt::Display) -> impl FnOnce(E) -> Self {
         move |cause| Self::runtime(format!("{context}: {cause}"))
     }

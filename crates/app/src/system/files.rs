@@ -1,4 +1,4 @@
-//! Reads small files completely, and writes large files that get their final name only when they are complete.
+//! Reads small files completely, and writes files that get their final name only when they are complete.
 
 use std::{
     fs::{self, File, Permissions, TryLockError},
@@ -144,7 +144,8 @@ fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// Locks the folder of a file until the value is dropped, so that two processes do not create the file at once.
+/// Locks the folder of a file until the returned value is dropped, so that two processes do not create the file at
+/// once.
 ///
 /// # Errors
 /// The folder cannot be opened, or another process holds the lock for longer than [`LOCK_TIMEOUT`].
@@ -222,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_missing_file_is_free_to_be_written() {
+    fn a_file_may_be_missing_or_replaced_but_a_folder_is_refused() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("file");
         assert!(IfExists::Replace.check(&file).is_ok());

@@ -1,8 +1,7 @@
 //! The log: events as lines of text or JSON on stderr.
 //!
 //! Lines go into a bounded queue that a thread writes to stderr, so that no request waits for the reader of the log. A
-//! full queue drops lines. The crate `tracing-appender` would add the crates `time` and
-//! `crossbeam-channel`.
+//! full queue drops lines. The crate `tracing-appender` would add the crates `time` and `crossbeam-channel`.
 
 #[cfg(test)]
 mod tests;
@@ -34,7 +33,8 @@ use crate::system::Failure;
 const DIRECTIVES: &str = "warn,hyper=error,petstore=info";
 /// The largest number of queued lines. A line has a few hundred bytes.
 const QUEUED_LINES: usize = 10_000;
-/// The time limit for the last lines at the end of the program, and the interval at which they are checked.
+/// The time limit for writing the last lines at the end of the program, and the interval between checks that they are
+/// written.
 const LAST_LINES: (Duration, Duration) = (Duration::from_secs(1), Duration::from_millis(1));
 
 /// The format of a log line: for people, or for programs.
@@ -52,7 +52,7 @@ pub(crate) fn filter(directives: &str) -> Result<Targets, String> {
     })
 }
 
-/// Starts the log. Dropping the returned value writes the remaining lines.
+/// Starts the log. Dropping the returned value waits for the remaining lines.
 pub(crate) fn start(format: Option<LogFormat>, events: Option<Targets>) -> Result<Log, Failure> {
     let events = events.map_or_else(|| filter(""), Ok).map_err(Failure::runtime)?;
     let terminal = io::stderr().is_terminal();
@@ -73,7 +73,7 @@ pub(crate) fn start(format: Option<LogFormat>, events: Option<Targets>) -> Resul
 
 /// Returns the layer that writes events as JSON or as text.
 fn layer(lines: Lines, json: bool, colours: bool) -> Box<dyn Layer<Registry> + Send + Sync> {
-    // By default, the layer reports its own failures by `eprintln!`, which panics.
+    // By default, the layer reports its own failures by `eprintln!`, which panics if stderr fails, too.
     let layer = fmt::layer().with_writer(move || lines.clone()).log_internal_errors(false);
     if json { layer.json().boxed() } else { layer.with_ansi(colours).boxed() }
 }

@@ -21,7 +21,7 @@ impl Progress {
         Self { unit, last_line: Instant::now() }
     }
 
-    /// Records that `done` of `total` are done in a step such as `copying`. A `total` of 0 is unknown.
+    /// Shows that `done` of `total` are done in a step such as `copying`, if a line is due. A `total` of 0 is unknown.
     pub(crate) fn at(&mut self, step: &str, done: u64, total: u64) {
         if self.last_line.elapsed() >= INTERVAL {
             self.last_line = Instant::now();

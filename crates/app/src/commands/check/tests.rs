@@ -88,7 +88,7 @@ async fn an_animal_missing_from_the_list_of_its_status_is_a_fault() {
 #[tokio::test]
 async fn an_animal_changed_or_deleted_since_the_snapshot_is_no_fault() {
     let store = filled().await;
-    // Meanwhile, the even sold animals have become pending, and the odd sold animals were deleted.
+    // Meanwhile, the sold animals with even identifiers have become pending, and the other sold animals were deleted.
     let now = |id| match pet(id) {
         sold if sold.status == Some(PetStatus::Sold) => {
             (id % 2 == 0).then_some(Pet { status: Some(PetStatus::Pending), ..sold })

@@ -1,5 +1,5 @@
-//! Reads a file in batches, twice: to check it, and to store its animals. A pipe or a compressed file is first copied to
-//! a temporary file.
+//! Reads a file in batches, twice: to check it, and to store its animals. Standard input, a pipe or a compressed file
+//! is first copied to a temporary file.
 
 use std::{
     fs::File,
@@ -21,7 +21,8 @@ use crate::{
     system::{Failure, quotable_path},
 };
 
-/// Returns the input as a file that can be read twice. Copies any other input, and notifies `advanced` of each piece.
+/// Returns the input as a file that can be read twice. Copies standard input, a pipe or a compressed file, and notifies
+/// `advanced` of each copied piece.
 pub(super) async fn open(
     path: Option<&Path>,
     advanced: watch::Sender<()>,
@@ -62,7 +63,7 @@ pub(super) async fn open(
         }))
     });
     let copied = copied.await.unwrap_or_else(|_| Err(io::Error::other("a bug")));
-    let cannot = "nothing was stored: cannot read all of it into a temporary file";
+    let cannot = "nothing was stored: cannot copy the whole input into a temporary file";
     copied.map_err(Failure::context(cannot))
 }
 
@@ -128,7 +129,7 @@ impl<'f> Source<'f> {
         Ok((last_line > before).then_some(Batch { records, faults, last_line, digest }))
     }
 
-    /// Checks that every record has an identifier, or none.
+    /// Checks that either every record has an identifier, or none has one.
     fn check_id(&mut self, record: Record) -> Result<Record, String> {
         match (*self.with_ids.get_or_insert(record.id.is_some()), record.id) {
             (true, None) => Err("`id`: is missing, but earlier records have one".to_owned()),

@@ -128,7 +128,7 @@ async fn a_rolled_read_only_key_stays_read_only() {
         on(&keys, &mut out).roll(web(), A_DAY, None).await.unwrap();
         assert_eq!(ApiKeySecret::new(out.answers.trim_end()).rights(), KeyRights::ReadOnly);
     }
-    // The name is free for a key with other rights once the earlier keys have expired.
+    // Once no live key has the name, a key with other rights may take it.
     on(&keys, &mut Recorded::default()).revoke(KeySelector::Name(web())).await.unwrap();
     on(&keys, &mut Recorded::default()).create(web(), KeyRights::Full, None).await.unwrap();
     let mut out = Recorded::default();
@@ -137,7 +137,7 @@ async fn a_rolled_read_only_key_stays_read_only() {
 }
 
 #[tokio::test]
-async fn only_a_live_key_can_be_rolled() {
+async fn a_roll_without_a_live_key_of_that_name_fails() {
     let keys = MemoryStore::new();
     let line = runtime(on(&keys, &mut Recorded::default()).roll(web(), A_DAY, None).await);
     assert!(line.starts_with("no live key has the name 'web'"), "{line}");

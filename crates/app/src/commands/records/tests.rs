@@ -86,7 +86,7 @@ fn every_fault_of_a_csv_line_is_named() {
 }
 
 #[test]
-fn a_header_with_another_column_is_refused() {
+fn the_error_for_an_invalid_header_says_what_is_wrong() {
     for (header, says) in [
         ("id;name;categoryId", "there is no field 'id;name;categoryId'; "),
         ("id,name,categoryId,color", "there is no field 'color'; the header must be id,"),
@@ -112,7 +112,7 @@ fn the_delimiter_may_be_another_character() {
 }
 
 #[test]
-fn a_name_is_read_unchanged_in_any_column() {
+fn a_name_with_unusual_characters_is_read_unchanged() {
     let reader = csv("name,categoryId");
     for name in ["\u{feff}mark", " x ", "\u{a0}x", "#", "'a'", "a;b", "x\u{2028}y"] {
         let line = format!("{name},1");

@@ -106,7 +106,7 @@ async fn without_a_terminal_the_first_key_is_in_a_file_for_its_owner() {
 }
 
 #[tokio::test]
-async fn without_a_terminal_and_a_file_no_key_is_created() {
+async fn without_a_terminal_and_a_usable_file_no_key_is_created() {
     let (folder, file) = place();
     fs::write(&file, "theirs").unwrap();
     let nowhere = folder.path().join("nowhere/petstore.db.key");
