@@ -108,7 +108,8 @@ pub async fn copy(
 /// Returns `None` for a target without a state.
 ///
 /// # Errors
-/// If the source is being filled itself, or the target was handed over or is being filled from another store.
+/// If the source is being filled itself, or the target was handed over, has taken the place of the source, or is being
+/// filled from another store.
 async fn states<'s>(
     source: CopyPorts<'_>,
     target: CopyPorts<'s>,
@@ -127,6 +128,9 @@ async fn states<'s>(
     let filling = Phase::Filling { from: source_id };
     let why = if found.id == source_id {
         Some("is a copy of the files of the source, with its identity".to_owned())
+    } else if found.phase == (Phase::Open { from: Some(source_id) }) {
+        // Each copy raises the revision, which could make a stale target the store in use.
+        Some("has taken the place of the source, and may be in use".to_owned())
     } else {
         found.phase.refusal().filter(|_| found.phase != filling)
     };

@@ -88,6 +88,10 @@ fn begin(seen: &Observed, source: &StoreState, target: &StoreState) -> Step {
         {
             Step::End(End::RefusedTarget)
         }
+        // The target has taken the source's place before, and may be in use.
+        (Phase::Open { .. }, Phase::Open { from: Some(from) }) if *from == source.id => {
+            Step::End(End::UsedTarget)
+        }
         _ => claim(source, target),
     }
 }

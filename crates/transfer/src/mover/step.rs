@@ -67,6 +67,8 @@ pub(crate) enum End {
     RefusedSource,
     /// The phase of the target does not allow a handover.
     RefusedTarget,
+    /// The target has taken the source's place before, and may be in use.
+    UsedTarget,
     /// The target has already replaced the source, so there is nothing to cancel.
     TooLate,
     /// The target holds other rows.

@@ -12,7 +12,7 @@ use std::{
 use async_trait::async_trait;
 use petstore_domain::{
     Archive, ArchiveError, Fingerprint, Handover as _, IdempotencyRecord, IdempotencyRequest,
-    KeyId, KeySelector, NewPet, Rows, Snapshot, StoreError, WriterRole,
+    KeyId, KeySelector, NewPet, Phase, Rows, Snapshot, StoreError, WriterRole,
 };
 use petstore_memory::MemoryStore;
 use petstore_transfer::{
@@ -275,6 +275,21 @@ async fn a_concurrent_write_to_the_target_is_noticed() {
     .await;
     let late = late.unwrap_err().to_string();
     assert!(late.starts_with("another program wrote to the target meanwhile"), "{late}");
+}
+
+#[tokio::test]
+async fn a_target_that_has_taken_the_place_of_the_source_is_refused() {
+    let (from, to) = (store(), store());
+    add(&from, "Rex", None).await;
+    let (source, found) = (from.state().await.unwrap(), to.state().await.unwrap());
+    let open = found.next(Phase::Open { from: Some(source.id) });
+    assert!(to.change_state(found.revision, open.clone()).await.unwrap());
+    let ports = [&from, &to].map(|store| CopyPorts { archive: &**store, handover: Some(&**store) });
+    let on_progress = &mut |_| ControlFlow::Continue(());
+    let refusal = petstore_transfer::copy(ports[0], ports[1], START, on_progress).await;
+    let refusal = refusal.unwrap_err().to_string();
+    assert_eq!(refusal, "the target has taken the place of the source, and may be in use");
+    assert_eq!(to.state().await.unwrap(), open);
 }
 
 /// Polls a future that never waits, and returns its output.

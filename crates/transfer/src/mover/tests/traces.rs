@@ -288,8 +288,24 @@ fn a_refused_move_to_a_target_that_lost_its_seal_leaves_the_source_in_use() {
     let mut world = World::new([old, new], 0, MUCH);
     world.happens(Event::RunBegins);
     world.until(0, None);
-    assert_eq!(world.runs[0].at, At::Ended(End::Different));
+    assert_eq!(world.runs[0].at, At::Ended(End::UsedTarget));
     assert_eq!(world.phases(), ["open", "open"]);
     let [old, new] = &world.stores;
     assert!(old.state.is_successor_of(&new.state), "{old:?}, {new:?}");
+}
+
+/// Each refused move of a raw copy raises the revision of the copy.
+#[test]
+fn a_raw_copy_that_was_refused_before_does_not_claim_the_target() {
+    let mut world = moving(None);
+    world.happens(Event::RawCopy);
+    let target = world.stores[1].state.clone();
+    for refusal in [End::Different, End::UsedTarget] {
+        world.happens(Event::RunBegins);
+        world.until(0, Some(Change::Seal));
+        world.adds(1);
+        world.until(0, None);
+        assert_eq!(world.runs[0].at, At::Ended(refusal));
+        assert_eq!(world.stores[1].state, target);
+    }
 }
