@@ -4,8 +4,8 @@ use std::{sync::Arc, time::Duration};
 
 use petstore_domain::{
     AddError, Added, ApiKey, Archive, ArchiveError, CatalogueVersion, Handover, KeyChangeError,
-    KeyId, NewApiKey, NewPet, Pet, PetId, PetPage, PetQuery, PetStatus, Phase, Purged, Rows,
-    SaveOutcome, StoreError, StoreState, StoredKeys, Timestamp, WriterRole, add_key, load_keys,
+    KeyId, NewApiKey, NewPet, Pet, PetId, PetStatus, Phase, Purged, Rows, SaveOutcome, StoreError,
+    StoreState, StoredKeys, Timestamp, WriterRole, add_key, load_keys,
 };
 use tokio::{
     sync::Barrier,
@@ -75,10 +75,6 @@ pub(crate) async fn purge(store: &Store, cutoff: Timestamp, limit: u32) -> Promi
     Err(Failure::new(format_args!("{MAX_PURGES} purges in a row said that there are more")))
 }
 
-pub(crate) async fn page(store: &Store, query: PetQuery) -> PromiseResult<PetPage> {
-    Ok(store.pets.list(query).await?.value)
-}
-
 /// Walks the animals page by page. Returns the animals with `status`, or all animals if `status` is `None`.
 pub(crate) async fn walk(
     store: &Store,
@@ -88,7 +84,7 @@ pub(crate) async fn walk(
     let mut pets: Vec<Pet> = Vec::new();
     loop {
         let after = pets.last().map(|pet| pet.id);
-        let page = page(store, samples::query(limit, status, after)).await?;
+        let page = store.pets.list(samples::query(limit, status, after)).await?.value;
         let ids = page.pets.iter().map(|pet| pet.id);
         ensure!(
             after.into_iter().chain(ids).is_sorted_by(|one, next| one < next),

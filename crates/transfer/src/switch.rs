@@ -48,8 +48,11 @@ struct Ports {
 #[derive(Default)]
 struct View {
     ports: Option<Arc<Ports>>,
-    /// `None` without a next store.
-    poll: Option<Poll>,
+    /// The start of the last polls. While neither store is open, the start of the older poll of both stores; `None` if
+    /// the state of the other store is missing, or may change within a moment.
+    began: Option<Instant>,
+    /// The result of the last polls of both stores; `None` without a next store.
+    found: Option<Found>,
     is_next: bool,
     /// The first store, and the next store once it was opened.
     stores: [Option<Store>; 2],
@@ -60,13 +63,6 @@ struct View {
 }
 
 /// The result of the last polls of both stores.
-struct Poll {
-    /// The start of the poll. While neither store is open, the start of the older poll of both stores; `None` if the
-    /// state of the other store is missing, or may change within a moment.
-    began: Option<Instant>,
-    found: Found,
-}
-
 #[derive(PartialEq, Eq)]
 enum Found {
     /// The current store is open.
@@ -128,15 +124,13 @@ impl CurrentStore {
         self.wake.iter().for_each(Notify::notify_one);
         let is_current =
             |view: &View| view.ports.as_ref().is_some_and(|now| Arc::ptr_eq(now, ports));
-        let ended = views.wait_for(|view| match &view.poll {
-            Some(poll) if is_current(view) => poll.began >= Some(now) && may_end(&poll.found),
+        let ended = views.wait_for(|view| match &view.found {
+            Some(found) if is_current(view) => view.began >= Some(now) && may_end(found),
             _ => true,
         });
         match timeout(limit, ended).await {
-            Ok(Ok(view)) => match &view.poll {
-                Some(Poll { found: Found::Elsewhere(reason), .. }) => {
-                    Err(StoreError::sealed(reason.clone()))
-                }
+            Ok(Ok(view)) => match &view.found {
+                Some(Found::Elsewhere(reason)) => Err(StoreError::sealed(reason.clone())),
                 _ => Ok(is_current(&view)),
             },
             Ok(Err(_)) | Err(_) => Err(StoreError::unavailable(
@@ -155,7 +149,7 @@ macro_rules! on_open_store {
             let $ports = &ports;
             match $call.await {
                 // Without a next store, no store replaces the sealed one.
-                Err(StoreError::Sealed(_)) if $self.view.borrow().poll.is_some() => {
+                Err(StoreError::Sealed(_)) if $self.view.borrow().found.is_some() => {
                     $self.wait(&ports, MAX_WAIT, |found| *found != Found::Sealed).await?;
                 }
                 Ok($done)

@@ -2,6 +2,7 @@
 
 use std::{
     pin::pin,
+    sync::Arc,
     time::{Duration, Instant},
 };
 
@@ -12,11 +13,11 @@ use tokio::{
 };
 
 use crate::{
-    calls::{add, add_many, all, archive, in_time, join, rows_of, start, write_rows},
+    calls::{add_many, all, archive, in_time, rows_of, watch, write_rows},
     content::{foreign, nine, read_all, require_held},
     failure::{PromiseResult, ensure, tried},
     fixture::Fixture,
-    harness::Capability,
+    harness::{Capability, Store},
     samples::{NO_LIMIT, at, request, rex},
 };
 
@@ -31,31 +32,28 @@ pub(super) async fn rows_show_as_a_whole_on_every_handle(fixture: Fixture) -> Pr
     rows.records.retain(|record| rows.pets.iter().any(|pet| pet.id == record.pet));
     let mut after = rows.clone();
     after.pets.splice(0..0, before.pets.clone());
-    let mut watchers = JoinSet::new();
-    for store in &fixture.handles {
-        let (store, before, after) = (store.clone(), before.clone(), after.clone());
-        watchers.spawn(async move {
-            loop {
-                let seen = read_all(&store).await?;
-                if seen == after {
-                    return Ok(());
-                }
-                ensure!(seen == before, "a part of the rows shows: {} animals", seen.pets.len());
-                yield_now().await;
-            }
-        });
-    }
-    yield_now().await;
-    write_rows(store, rows).await?;
-    require_held(&fixture, &after).await?;
-    in_time("showing the rows", Duration::from_mins(1), join(watchers)).await?.map(drop)
+    let (mut writers, writer) = (JoinSet::new(), store.clone());
+    writers.spawn(async move { write_rows(&writer, rows).await });
+    let states = Arc::new([before, after.clone()]);
+    let shows_a_state = move |store: Store| {
+        let states = Arc::clone(&states);
+        async move {
+            let seen = read_all(&store).await?;
+            let is_whole = states.contains(&seen);
+            ensure!(is_whole, "a part of the rows shows: {} animals", seen.pets.len());
+            Ok(())
+        }
+    };
+    watch(&fixture, fixture.handles.len(), writers, shows_a_state).await?;
+    require_held(&fixture, &after).await
 }
 
 /// Contract: other writers wait only until a running write of rows has ended.
 pub(super) async fn writers_go_on_beside_rows(fixture: Fixture) -> PromiseResult {
     const BATCHES: i64 = 20;
     let limit = fixture.harness.time_limit() / 4;
-    let batches = start(&fixture, 1, |_, store| async move {
+    let (mut batches, store) = (JoinSet::new(), fixture.handle(1).clone());
+    batches.spawn(async move {
         for number in 1..=BATCHES {
             write_rows(&store, rows_of(nine(number * 1_000_000))).await?;
             archive(&store)?.add_new(vec![rex()], None).await?;
@@ -63,23 +61,14 @@ pub(super) async fn writers_go_on_beside_rows(fixture: Fixture) -> PromiseResult
         }
         Ok(())
     });
-    let (batches, other) = (tokio::spawn(join(batches)), fixture.handle(1));
-    let writing = async {
-        for number in 0.. {
-            // The last round of writes begins after the last rows.
-            let is_last = batches.is_finished();
-            let request = request(&format!("beside-{number}"), &rex(), 0);
-            other.pets.add(rex(), None).await?;
-            other.pets.add(rex(), Some(request)).await?;
-            other.pets.purge_expired(at(-1), NO_LIMIT).await?;
-            if is_last {
-                break;
-            }
-            yield_now().await;
-        }
-        batches.await?
+    let write = |store: Store| async move {
+        let request = request(&format!("beside-{}", fastrand::u64(..)), &rex(), 0);
+        store.pets.add(rex(), None).await?;
+        store.pets.add(rex(), Some(request)).await?;
+        store.pets.purge_expired(at(-1), NO_LIMIT).await?;
+        Ok(())
     };
-    in_time("writing beside rows", limit, writing).await??;
+    in_time("writing beside rows", limit, watch(&fixture, 1, batches, write)).await??;
     let listed = all(fixture.store()).await?;
     let mut expected = (1..=BATCHES).flat_map(|number| nine(number * 1_000_000));
     ensure!(expected.all(|pet| listed.contains(&pet)), "not all that was written is listed");
@@ -100,17 +89,11 @@ pub(super) async fn a_write_that_waits_holds_up_no_other_task(fixture: Fixture) 
 async fn on_one_thread(fixture: &Fixture) -> PromiseResult {
     let fixture = fixture.another().await?;
     let store = fixture.store();
-    let add_some = async || {
-        for _ in 0..10 {
-            add(store, rex()).await?;
-        }
-        PromiseResult::Ok(())
-    };
     // A busy machine may delay a thread, so the promise is broken only if all three tries are slow.
-    let mut gap = longest_gap(add_some()).await?;
+    let mut gap = longest_gap(add_many(store, 10)).await?;
     for _ in 0..2 {
         if gap.is_some() {
-            gap = longest_gap(add_some()).await?;
+            gap = longest_gap(add_many(store, 10)).await?;
         }
     }
     if gap.is_none() && fixture.supports(Capability::Outage) {
@@ -128,7 +111,9 @@ async fn on_one_thread(fixture: &Fixture) -> PromiseResult {
 
 /// Runs `call` beside a timer. Returns the longest gap between two ticks if the call is slow and most of its time is in
 /// this gap.
-async fn longest_gap(call: impl Future<Output = PromiseResult>) -> PromiseResult<Option<Duration>> {
+async fn longest_gap<T>(
+    call: impl Future<Output = PromiseResult<T>>,
+) -> PromiseResult<Option<Duration>> {
     const LONG: Duration = Duration::from_millis(100);
     let (begun, mut last, mut longest) = (Instant::now(), Instant::now(), Duration::ZERO);
     let mut call = pin!(call);

@@ -3,7 +3,7 @@
 use petstore_domain::{Pet, PetId, PetPage, PetQuery};
 
 use crate::{
-    calls::{add_at_once, add_many, join, page, rows_of, walk},
+    calls::{add_at_once, add_many, join, rows_of, walk},
     content::require_held,
     failure::{PromiseResult, ensure_eq, ensure_eq_lists},
     fixture::Fixture,
@@ -31,7 +31,8 @@ pub(super) async fn a_page_is_the_query_s_and_says_whether_more_follow(
         for after in afters.chain(edges).chain([None]) {
             for status in STATUSES {
                 let query = query(limit, status, after);
-                let (actual, expected) = (page(&store, query).await?, selected(&pets, &query));
+                let (actual, expected) =
+                    (store.pets.list(query).await?.value, selected(&pets, &query));
                 let what = format!("limit {limit} after {after:?} of status {status:?}");
                 ensure_eq_lists(&what, &ids(&actual.pets), &ids(&expected.pets))?;
                 ensure_eq(format!("more, {what}"), &actual.more, &expected.more)?;

@@ -3,7 +3,7 @@
 use petstore_domain::{HighestIds, PetId, PetPage, StoreCounts};
 
 use crate::{
-    calls::{add, all_keys, archive, find, page, rows_of},
+    calls::{add, all_keys, archive, find, rows_of},
     content::require_held,
     failure::{PromiseResult, ensure, ensure_eq, ensure_eq_lists},
     fixture::Fixture,
@@ -28,8 +28,8 @@ pub(super) async fn what_is_declared_unsupported_is_not_there(fixture: Fixture) 
 
 /// Contract: a new store holds no animal and no key, and has assigned no identifier.
 pub(super) async fn a_fresh_store_is_empty(store: Store) -> PromiseResult {
-    let first = page(&store, samples::query(1, None, None)).await?;
-    ensure_eq("the first page", &first, &PetPage::default())?;
+    let first = store.pets.list(samples::query(1, None, None)).await?;
+    ensure_eq("the first page", &first.value, &PetPage::default())?;
     ensure_eq_lists("the API keys", &all_keys(&store).await?, &[])?;
     if store.archive.is_some() {
         let mut snapshot = archive(&store)?.snapshot().await?;

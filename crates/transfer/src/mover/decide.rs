@@ -30,12 +30,6 @@ pub(crate) fn next_step(seen: &Observed) -> Step {
     } else if is_behind && is_sealed_to(source, target) && !(seen.is_behind && seen.seal.is_some())
     {
         Step::End(End::HandedOver)
-    } else if source.phase.is_open()
-        && is_sealed_to(target, source)
-        && !source.is_successor_of(target)
-    {
-        // A service that starts with the target would not find the source.
-        reopen(seen, source, Some(target))
     } else if seen.opening == Some(target.revision) {
         claim(source, target)
     } else {
@@ -56,6 +50,9 @@ fn hand_over(seen: &Observed, source: &StoreState, target: &StoreState) -> Step 
     let must_reopen = if seen.seals(source) {
         let may_end = seen.ending.is_some() || seen.is_late || seen.is_rewritten(source);
         !is_sealed || !holds || may_end || cancels || seen.stage < Stage::Ready
+    } else if source.phase.is_open() {
+        // A service that starts with the target would not find the source.
+        is_sealed_to(target, source) && !source.is_successor_of(target)
     } else {
         is_sealed && holds || may_seal && !is_filling
     };
@@ -71,28 +68,17 @@ fn hand_over(seen: &Observed, source: &StoreState, target: &StoreState) -> Step 
         // If another mover fills the target, that mover caused the difference.
         let ending = seen.ending.filter(|end| !(is_filling && *end == End::Different));
         Step::End(ending.unwrap_or(End::Overtaken))
-    } else {
-        begin(seen, source, target)
-    }
-}
-
-/// Returns the step of a mover that has no claim of the target.
-fn begin(seen: &Observed, source: &StoreState, target: &StoreState) -> Step {
-    let is_sealed = is_sealed_to(source, target);
-    let canceled = (seen.goal == Goal::Cancel).then_some(End::Canceled);
-    match (&source.phase, &target.phase) {
-        (phase, _) if !is_sealed && !phase.is_open() => Step::End(End::RefusedSource),
-        _ if !is_sealed && let Some(end) = seen.ending.or(canceled) => Step::End(end),
-        (_, Phase::Filling { from: other } | Phase::Sealed { to: other, .. })
-            if *other != source.id =>
-        {
-            Step::End(End::RefusedTarget)
-        }
+    } else if !is_sealed && !source.phase.is_open() {
+        Step::End(End::RefusedSource)
+    } else if !is_sealed && let Some(end) = seen.ending.or(cancels.then_some(End::Canceled)) {
+        Step::End(end)
+    } else if !target.phase.is_open() && target.phase.parts().1 != Some(source.id) {
+        Step::End(End::RefusedTarget)
+    } else if source.phase.is_open() && target.phase == (Phase::Open { from: Some(source.id) }) {
         // The target has taken the source's place before, and may be in use.
-        (Phase::Open { .. }, Phase::Open { from: Some(from) }) if *from == source.id => {
-            Step::End(End::UsedTarget)
-        }
-        _ => claim(source, target),
+        Step::End(End::UsedTarget)
+    } else {
+        claim(source, target)
     }
 }
 

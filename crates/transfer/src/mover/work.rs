@@ -38,10 +38,7 @@ impl Run<'_> {
                 done.map(drop)
             }
         };
-        match done {
-            Ok(()) => Outcome::Done,
-            Err(error) => self.note_error(error),
-        }
+        done.map_or_else(|error| self.note_error(error), |()| Outcome::Done)
     }
 
     /// Compares every row of the target with the source. If the target has taken the source's place, compares every row of

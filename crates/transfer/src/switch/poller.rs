@@ -10,7 +10,7 @@ use tokio::{
     time::{Instant, sleep, timeout},
 };
 
-use super::{CurrentStore, Found, Poll, Ports, View};
+use super::{CurrentStore, Found, Ports, View};
 use crate::store_ports::{StorePorts, within};
 
 /// The interval of polls while the current store is not open.
@@ -95,8 +95,7 @@ impl Poller {
             self.poll(place).await;
             let is_there = self.handover(place).is_some();
             sleep(if is_there { WAIT_INTERVAL } else { OPEN_INTERVAL }).await;
-            let is_open =
-                matches!(self.current.view.borrow().poll, Some(Poll { found: Found::Open, .. }));
+            let is_open = self.current.view.borrow().found == Some(Found::Open);
             if is_open {
                 let _ = timeout(POLL_INTERVAL, self.current.wake[place].notified()).await;
             } else {
@@ -157,24 +156,24 @@ impl View {
         // The other store does not matter while the current store is open, and it may hang.
         if now.phase.is_open() {
             self.sealed = None;
-            self.poll = Some(Poll { began: Some(*began), found: Found::Open });
+            (self.began, self.found) = (Some(*began), Some(Found::Open));
             return;
         }
         let since = self.sealed.get_or_insert_with(Instant::now);
-        self.poll = Some(
-            match sealed(now, other.map(|(_, last)| last), since.elapsed() < MISSING_LIMIT) {
-                Ok(of_other) => Poll { began: of_other.min(Some(*began)), found: Found::Sealed },
-                Err((reason, label)) => {
-                    if !matches!(self.poll, Some(Poll { found: Found::Elsewhere(_), .. })) {
-                        tracing::error!(
-                            "the store {reason}, but the store of --next-store is not open in its place: restart this \
+        let is_young = since.elapsed() < MISSING_LIMIT;
+        let (began, found) = match sealed(now, other.map(|(_, last)| last), is_young) {
+            Ok(of_other) => (of_other.min(Some(*began)), Found::Sealed),
+            Err((reason, label)) => {
+                if !matches!(self.found, Some(Found::Elsewhere(_))) {
+                    tracing::error!(
+                        "the store {reason}, but the store of --next-store is not open in its place: restart this \
                          service with --store {label}"
-                        );
-                    }
-                    Poll { began: Some(*began), found: Found::Elsewhere(reason) }
+                    );
                 }
-            },
-        );
+                (Some(*began), Found::Elsewhere(reason))
+            }
+        };
+        (self.began, self.found) = (began, Some(found));
     }
 
     /// Logs why the next store cannot be opened. Skips a repeated line, and a line soon after another line.
