@@ -20,7 +20,7 @@ impl EtcdStore {
 
     async fn status(&self) -> Result<Value, StoreError> {
         let (client, path) = (&self.core.client, "/v3/maintenance/status");
-        Ok(client.call(path, &json!({}), client.deadline()).await?.answer)
+        Ok(client.call(path, &json!({}), client.deadline()).await?.0)
     }
 
     /// Examines the schema, and the release, the space and the alarms of one node. Writes nothing.
