@@ -228,7 +228,7 @@ impl Core {
                 Some(read) => read,
                 None => self.read(&ranges, deadline).await?,
             };
-            let group = u64::from_be_bytes(head::random()?);
+            let group = (head::random()? >> 64) as u64;
             let mut draft = Draft::new(&self.keys, &read);
             let permit = |writer| read.head.state()?.permit_write(writer);
             let permitted = writer.map_or(Ok(()), permit);

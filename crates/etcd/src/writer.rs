@@ -8,7 +8,7 @@ use std::sync::Arc;
 use petstore_domain::{AddError, Added, IdempotencyDecision, StoreError, WriterRole};
 use petstore_storage::writer::{Add, Job, Jobs};
 
-use crate::{core::Core, draft::Draft, error::is_too_many_ops};
+use crate::{core::Core, draft::Draft, error::is_too_many_ops, head};
 
 type Outcome = Result<Added, AddError>;
 
@@ -49,7 +49,7 @@ async fn write(core: &Core, held: &mut Vec<Add>) {
 fn plan(adds: &[Add], draft: &mut Draft<'_>) -> Result<Vec<Outcome>, StoreError> {
     let outcomes: Vec<_> = adds.iter().map(|add| decide(add, draft)).collect();
     if outcomes.iter().any(|outcome| matches!(outcome, Ok(Added::Created(_)))) {
-        draft.head.renew()?;
+        draft.head.version = head::random()?;
     }
     Ok(outcomes)
 }
