@@ -68,8 +68,7 @@ impl Archive for EtcdStore {
             request.iter().map(|request| self.core.keys.record(&request.id)).collect();
         self.core
             .commit(Some(WriterRole::Service), &place, true, |draft| {
-                let stored =
-                    request.map(|request| draft.record(&request.id)).transpose()?.flatten();
+                let stored = request.map(|request| draft.record(request.id)).transpose()?.flatten();
                 if let Some(request) = &request
                     && Resolution::of_new_pets(stored.as_ref(), request)? == Resolution::Keep
                 {
@@ -119,7 +118,7 @@ fn write_pets_and_records(draft: &mut Draft<'_>, rows: &Rows) -> Result<u64, Arc
         }
     }
     for record in &rows.records {
-        let stored = draft.record(&record.id)?;
+        let stored = draft.record(record.id)?;
         if Resolution::of_record(stored.as_ref(), record)? == Resolution::Write {
             draft.put_record(record, stored.as_ref());
         }

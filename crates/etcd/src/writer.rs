@@ -60,7 +60,7 @@ fn decide(Add { pet, request, reply }: &Add, draft: &mut Draft<'_>) -> Outcome {
         // The receiver of this outcome is gone.
         return Err(StoreError::unavailable("its caller has gone away").into());
     }
-    let stored = request.map(|request| draft.record(&request.id)).transpose()?.flatten();
+    let stored = request.map(|request| draft.record(request.id)).transpose()?.flatten();
     match request.map_or(IdempotencyDecision::Create, |it| it.decide(stored.as_ref())) {
         IdempotencyDecision::Reused => return Err(AddError::IdempotencyKeyReused),
         IdempotencyDecision::Replay(id) => return Ok(Added::Replayed(pet.clone().with_id(id))),
