@@ -6,7 +6,7 @@ use petstore_domain::{
     StoredKeys, Timestamp, WriterRole,
 };
 
-use crate::{core::Core, kv::Range, rows, store::EtcdStore};
+use crate::{core::Core, head, kv::Range, rows, store::EtcdStore};
 
 #[async_trait]
 impl KeyStore for EtcdStore {
@@ -67,7 +67,7 @@ impl KeyStore for EtcdStore {
             if draft.head.key_revision() != expected || revision != expected {
                 return Ok(SaveOutcome::Conflict);
             }
-            draft.head.renew_keys()?;
+            draft.head.key_revision = head::random()?;
             for id in &removed {
                 draft.delete(core.keys.api_key(*id));
             }

@@ -12,7 +12,7 @@ use petstore_domain::{
 use crate::{
     core::{Core, NEAR},
     draft::Draft,
-    head::HeadRead,
+    head::{self, HeadRead},
     kv::{KeyValue, Range},
     rows,
     store::EtcdStore,
@@ -47,7 +47,7 @@ impl Archive for EtcdStore {
                     return Ok(None);
                 }
                 if has_keys {
-                    draft.head.renew_keys()?;
+                    draft.head.key_revision = head::random()?;
                     write_keys(draft, &rows.keys, stored.clone())?;
                 }
                 write_pets_and_records(draft, &rows).map(Some)
@@ -68,8 +68,7 @@ impl Archive for EtcdStore {
             request.iter().map(|request| self.core.keys.record(&request.id)).collect();
         self.core
             .commit(Some(WriterRole::Service), &place, true, |draft| {
-                let stored =
-                    request.map(|request| draft.record(&request.id)).transpose()?.flatten();
+                let stored = request.map(|request| draft.record(request.id)).transpose()?.flatten();
                 if let Some(request) = &request
                     && Resolution::of_new_pets(stored.as_ref(), request)? == Resolution::Keep
                 {
@@ -82,7 +81,7 @@ impl Archive for EtcdStore {
                         draft.put_record(&request.into_record(id), stored.as_ref());
                     }
                 }
-                draft.head.renew()?;
+                draft.head.version = head::random()?;
                 Ok(pets.len() as u64)
             })
             .await
@@ -119,7 +118,7 @@ fn write_pets_and_records(draft: &mut Draft<'_>, rows: &Rows) -> Result<u64, Arc
         }
     }
     for record in &rows.records {
-        let stored = draft.record(&record.id)?;
+        let stored = draft.record(record.id)?;
         if Resolution::of_record(stored.as_ref(), record)? == Resolution::Write {
             draft.put_record(record, stored.as_ref());
         }
@@ -130,7 +129,7 @@ fn write_pets_and_records(draft: &mut Draft<'_>, rows: &Rows) -> Result<u64, Arc
     head.last_key = head.last_key.max(rows.highest.key.map_or(0, |id| id.0));
     if added > 0 {
         head.rewrites += 1;
-        head.renew()?;
+        head.version = head::random()?;
     }
     Ok(added)
 }

@@ -60,12 +60,8 @@ pub(crate) struct Client {
     config: EtcdConfig,
 }
 
-/// An answer.
-pub(crate) struct Reply<T> {
-    pub(crate) answer: T,
-    /// `true` if an earlier try may have been carried out too.
-    pub(crate) is_repeated: bool,
-}
+/// An answer, and `true` if an earlier try may have been carried out too.
+pub(crate) type Reply<T> = (T, bool);
 
 /// The error of one try.
 enum TryError {
@@ -112,16 +108,16 @@ impl Client {
     ) -> Result<Reply<T>, StoreError> {
         // Boxed so that the futures of the callers are small.
         let sent = Box::pin(self.send(path, rows::json(request).into(), deadline));
-        let Reply { answer, is_repeated } = sent.await?;
+        let (answer, is_repeated) = sent.await?;
         let unreadable =
             |error| StoreError::unavailable(format!("etcd's answer cannot be read: {error}"));
         let answer = serde_json::from_slice(&answer).map_err(unreadable)?;
-        Ok(Reply { answer, is_repeated })
+        Ok((answer, is_repeated))
     }
 
     /// Returns the value of a metric of one node.
     pub(crate) async fn metric(&self, name: &str) -> Result<Option<f64>, StoreError> {
-        let answer = self.send("/metrics", Bytes::new(), self.deadline()).await?.answer;
+        let (answer, _) = self.send("/metrics", Bytes::new(), self.deadline()).await?;
         let mut lines = std::str::from_utf8(&answer).unwrap_or_default().lines();
         Ok(lines.find_map(|line| line.strip_prefix(name)?.trim().parse().ok()))
     }
@@ -146,7 +142,7 @@ impl Client {
             let late = |_| Err(TryError::NoAnswer("no answer".to_owned(), true));
             let tried = time::timeout_at(until, self.try_once(node, path, body.clone())).await;
             match tried.unwrap_or_else(late) {
-                Ok(answer) => return Ok(Reply { answer, is_repeated }),
+                Ok(answer) => return Ok((answer, is_repeated)),
                 Err(TryError::Final(error)) => return Err(error),
                 Err(TryError::Unauthenticated(why)) => {
                     if errors.insert(current, why).is_none() {

@@ -92,13 +92,13 @@ impl Core {
         let mut chunks = ranges.chunks(self.max_ops().0 - 1);
         let first = [&[Range::one(&self.keys.head())], chunks.next().unwrap_or_default()].concat();
         let began = Moment::now();
-        let answer = self.send(&reads(first), deadline).await?.answer;
+        let (answer, _) = self.send(&reads(first), deadline).await?;
         let mut read = HeadRead::new(answer)?.ok_or_else(no_head)?;
         self.version.observe(read.stored_version(), began);
         for chunk in chunks {
             let at_revision = |range: &Range| Range { revision: read.revision, ..range.clone() };
             let txn = reads(chunk.iter().map(at_revision).collect());
-            read.found.extend(self.send(&txn, deadline).await?.answer.found().flatten());
+            read.found.extend(self.send(&txn, deadline).await?.0.found().flatten());
         }
         Ok(read)
     }
@@ -121,7 +121,7 @@ impl Core {
 
     /// Sends a transaction of any kind.
     pub(crate) async fn transact(&self, txn: &Txn) -> Result<TxnAnswer, StoreError> {
-        Ok(self.send(txn, self.client.deadline()).await?.answer)
+        Ok(self.send(txn, self.client.deadline()).await?.0)
     }
 
     /// Sends a transaction. If etcd accepts fewer operations, halves [`max_ops`](Self::max_ops).
@@ -192,7 +192,7 @@ impl Core {
     }
 
     pub(crate) async fn range(&self, range: &Range) -> Result<RangeAnswer, StoreError> {
-        Ok(self.client.call("/v3/kv/range", range, self.client.deadline()).await?.answer)
+        Ok(self.client.call("/v3/kv/range", range, self.client.deadline()).await?.0)
     }
 
     /// Writes the draft that `plan` makes from the head and the entries under `keys`, and returns the result of `plan`.
@@ -228,7 +228,7 @@ impl Core {
                 Some(read) => read,
                 None => self.read(&ranges, deadline).await?,
             };
-            let group = u64::from_be_bytes(head::random()?);
+            let group = (head::random()? >> 64) as u64;
             let mut draft = Draft::new(&self.keys, &read);
             let permit = |writer| read.head.state()?.permit_write(writer);
             let permitted = writer.map_or(Ok(()), permit);
@@ -265,7 +265,7 @@ impl Core {
     ) -> Result<bool, StoreError> {
         let (began, raw) = (Moment::now(), rows::json(&head));
         txn.success.push(Op::put(&self.keys.head(), raw.clone()));
-        let Reply { answer, is_repeated } = self.send(&txn, deadline).await?;
+        let (answer, is_repeated) = self.send(&txn, deadline).await?;
         if answer.succeeded {
             let revision = answer.header.revision;
             let mut taken = answer.found().flatten();

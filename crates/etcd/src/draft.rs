@@ -41,11 +41,8 @@ impl<'a> Draft<'a> {
         Ok(self.entry(&self.keys.pet(None, id)).as_ref().map(rows::pet).transpose()?)
     }
 
-    pub(crate) fn record(
-        &self,
-        id: &impl Display,
-    ) -> Result<Option<IdempotencyRecord>, StoreError> {
-        Ok(self.entry(&self.keys.record(id)).as_ref().map(rows::record).transpose()?)
+    pub(crate) fn record(&self, id: impl Display) -> Result<Option<IdempotencyRecord>, StoreError> {
+        Ok(self.entry(&self.keys.record(&id)).as_ref().map(rows::record).transpose()?)
     }
 
     /// Returns the API key `id`; `None` also if it is corrupt.

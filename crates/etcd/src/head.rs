@@ -39,10 +39,10 @@ pub(crate) struct Head {
     other: Option<u128>,
     label: Option<String>,
     /// The catalogue's version: random, because a restored etcd reuses revisions.
-    version: u128,
+    pub(crate) version: u128,
     /// The highest identifier that an animal ever had.
     pub(crate) last_pet: i64,
-    key_revision: u128,
+    pub(crate) key_revision: u128,
     /// The highest identifier that a key ever had.
     pub(crate) last_key: i64,
     /// The names of the last transactions, the newest last.
@@ -57,10 +57,10 @@ impl Head {
             schema: newest.version,
             oldest: newest.oldest,
             oldest_release: newest.oldest_release.to_owned(),
-            identity: u128::from_be_bytes(random()?),
+            identity: random()?,
             phase: "open".to_owned(),
-            version: u128::from_be_bytes(random()?),
-            key_revision: u128::from_be_bytes(random()?),
+            version: random()?,
+            key_revision: random()?,
             ..Self::default()
         })
     }
@@ -95,18 +95,6 @@ impl Head {
         KeyRevision(self.key_revision)
     }
 
-    /// Changes the catalogue's version after a change of animals.
-    pub(crate) fn renew(&mut self) -> Result<(), StoreError> {
-        self.version = u128::from_be_bytes(random()?);
-        Ok(())
-    }
-
-    /// Changes the revision of the keys.
-    pub(crate) fn renew_keys(&mut self) -> Result<(), StoreError> {
-        self.key_revision = u128::from_be_bytes(random()?);
-        Ok(())
-    }
-
     /// Assigns the next identifier of an animal.
     pub(crate) fn next_pet(&mut self) -> Result<PetId, StoreError> {
         let none = || StoreError::refused("no identifier is left");
@@ -126,11 +114,11 @@ impl Head {
     }
 }
 
-pub(crate) fn random<const N: usize>() -> Result<[u8; N], StoreError> {
-    let mut bytes = [0; N];
+pub(crate) fn random() -> Result<u128, StoreError> {
+    let mut bytes = [0; 16];
     let failed = |error| StoreError::unavailable(format!("no random bytes: {error}"));
     getrandom::fill(&mut bytes).map_err(failed)?;
-    Ok(bytes)
+    Ok(u128::from_be_bytes(bytes))
 }
 
 /// The head at one revision of etcd, with other entries at the same revision.

@@ -20,7 +20,7 @@ impl EtcdStore {
 
     async fn status(&self) -> Result<Value, StoreError> {
         let (client, path) = (&self.core.client, "/v3/maintenance/status");
-        Ok(client.call(path, &json!({}), client.deadline()).await?.answer)
+        Ok(client.call(path, &json!({}), client.deadline()).await?.0)
     }
 
     /// Examines the schema, and the release, the space and the alarms of one node. Writes nothing.
@@ -44,19 +44,18 @@ impl EtcdStore {
         let quota = quota.map(|bytes| bytes / MIB);
         let quota_text = quota.map_or("unknown".to_owned(), |quota| format!("{quota:.0} MiB"));
         let space = format!("{used:.1} MiB in use, database {size:.1} MiB, quota {quota_text}");
-        let remedy = if quota.is_some_and(|quota| used > 0.8 * quota) {
-            Some("let etcd compact its history, or raise --quota-backend-bytes")
+        let warning = |remedy| Finding::warning("space", format!("{space}: {remedy}"));
+        let space = if quota.is_some_and(|quota| used > 0.8 * quota) {
+            warning("let etcd compact its history, or raise --quota-backend-bytes")
+        } else if size > 2.0 * used + 100.0 {
+            warning("run 'etcdctl defrag' on one node after the other")
         } else {
-            (size > 2.0 * used + 100.0)
-                .then_some("run 'etcdctl defrag' on one node after the other")
+            Finding::ok("space", space)
         };
         Ok(vec![
             schema,
             Finding::ok("server", format!("etcd {}", text("version"))),
-            match remedy {
-                Some(remedy) => Finding::warning("space", format!("{space}: {remedy}")),
-                None => Finding::ok("space", space),
-            },
+            space,
             if alarms.is_empty() {
                 Finding::ok("alarms", "none")
             } else {

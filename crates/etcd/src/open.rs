@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use petstore_domain::StoreError;
 use petstore_storage::{OpenSettings, SchemaError, StoreTasks, Upgrade, UpgradeMode};
 
 use crate::{
@@ -57,8 +56,10 @@ async fn connect(config: &EtcdConfig) -> Result<Core, Reason> {
 
 async fn open(config: &EtcdConfig, settings: OpenSettings) -> Result<EtcdStore, Reason> {
     let core = Arc::new(connect(config).await?);
-    let is_missing = settings.create && schema::find(&core).await?.is_none();
-    let created = if is_missing { Some(create(&core).await?) } else { None };
+    let new = Head::new()?;
+    if settings.create && schema::find(&core).await?.is_none() {
+        schema::place(&core, &new, is_absent(&core.keys.old_head())).await?;
+    }
     // A process of another release may have created the store at the same time.
     let head = schema::find(&core).await?.ok_or(Reason::Missing)?.head;
     if head.schema < VERSION {
@@ -72,13 +73,7 @@ async fn open(config: &EtcdConfig, settings: OpenSettings) -> Result<EtcdStore, 
         |jobs| writer::run(writing, jobs),
         move || Arc::clone(&reading).stored_version(),
     );
-    let was_created = created == Some(head.identity);
+    // Another process may have created the store instead, under another identity.
+    let was_created = head.identity == new.identity;
     Ok(EtcdStore { core, tasks, reads_while_sealed: settings.reads_while_sealed, was_created })
-}
-
-/// Creates the store, unless another process creates it. Returns the identity that the new store has in the first case.
-async fn create(core: &Core) -> Result<u128, StoreError> {
-    let head = Head::new()?;
-    schema::place(core, &head, is_absent(&core.keys.old_head())).await?;
-    Ok(head.identity)
 }

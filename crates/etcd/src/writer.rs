@@ -8,7 +8,7 @@ use std::sync::Arc;
 use petstore_domain::{AddError, Added, IdempotencyDecision, StoreError, WriterRole};
 use petstore_storage::writer::{Add, Job, Jobs};
 
-use crate::{core::Core, draft::Draft, error::is_too_many_ops};
+use crate::{core::Core, draft::Draft, error::is_too_many_ops, head};
 
 type Outcome = Result<Added, AddError>;
 
@@ -49,7 +49,7 @@ async fn write(core: &Core, held: &mut Vec<Add>) {
 fn plan(adds: &[Add], draft: &mut Draft<'_>) -> Result<Vec<Outcome>, StoreError> {
     let outcomes: Vec<_> = adds.iter().map(|add| decide(add, draft)).collect();
     if outcomes.iter().any(|outcome| matches!(outcome, Ok(Added::Created(_)))) {
-        draft.head.renew()?;
+        draft.head.version = head::random()?;
     }
     Ok(outcomes)
 }
@@ -60,7 +60,7 @@ fn decide(Add { pet, request, reply }: &Add, draft: &mut Draft<'_>) -> Outcome {
         // The receiver of this outcome is gone.
         return Err(StoreError::unavailable("its caller has gone away").into());
     }
-    let stored = request.map(|request| draft.record(&request.id)).transpose()?.flatten();
+    let stored = request.map(|request| draft.record(request.id)).transpose()?.flatten();
     match request.map_or(IdempotencyDecision::Create, |it| it.decide(stored.as_ref())) {
         IdempotencyDecision::Reused => return Err(AddError::IdempotencyKeyReused),
         IdempotencyDecision::Replay(id) => return Ok(Added::Replayed(pet.clone().with_id(id))),

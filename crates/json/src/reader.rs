@@ -53,18 +53,13 @@ enum Input {
 }
 
 impl Input {
-    /// Returns the noun that messages use.
-    const fn noun(self) -> &'static str {
+    /// Returns the noun that messages use, and the message about an unknown field.
+    const fn words(self) -> (&'static str, &'static str) {
         match self {
-            Self::Body => "the body",
-            Self::Line => "the line",
-        }
-    }
-
-    const fn unknown_field(self) -> &'static str {
-        match self {
-            Self::Body => "unknown field; allowed are name, categoryId and status",
-            Self::Line => "unknown field; allowed are id, name, categoryId and status",
+            Self::Body => ("the body", "unknown field; allowed are name, categoryId and status"),
+            Self::Line => {
+                ("the line", "unknown field; allowed are id, name, categoryId and status")
+            }
         }
     }
 
@@ -79,7 +74,7 @@ impl Input {
     }
 
     fn text(self, bytes: &[u8]) -> Result<&str, String> {
-        let noun = self.noun();
+        let (noun, _) = self.words();
         if bytes.is_empty() {
             return Err(format!("{noun} is empty; it must be a JSON object"));
         }
@@ -94,7 +89,7 @@ impl Input {
 
     /// Returns the reason why `text` is not an object: invalid JSON, or another kind of value.
     fn not_an_object(self, text: &str, error: &serde_json::Error) -> ReadError {
-        let noun = self.noun();
+        let (noun, _) = self.words();
         let why = |error: &serde_json::Error| match self {
             Self::Body => error.to_string(),
             // The message of an import has the number of the line in the file.
@@ -142,7 +137,7 @@ impl<'b> Visitor<'b> for Members<'_> {
                     self.draft.set_absent(Field::Status);
                 }
                 Some(field) => self.draft.set(field, text_of(field, value)),
-                None => self.draft.errors.add(&name, self.input.unknown_field()),
+                None => self.draft.errors.add(&name, self.input.words().1),
             }
         }
         Ok(())

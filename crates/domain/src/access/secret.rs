@@ -133,13 +133,8 @@ impl KeyRights {
 pub struct KeyDigest(pub [u8; 32]);
 
 fn checksum(text: &[u8]) -> [u8; CHECK_CHARS] {
-    let mut rest = crc32fast::hash(text);
-    let mut chars = [b'0'; CHECK_CHARS];
-    for place in chars.iter_mut().rev() {
-        *place = BASE62[(rest % 62) as usize];
-        rest /= 62;
-    }
-    chars
+    let number = crc32fast::hash(text);
+    [5, 4, 3, 2, 1, 0].map(|place| BASE62[(number / 62_u32.pow(place) % 62) as usize])
 }
 
 /// Divides a big-endian number in place; the remainder is below 62.

@@ -21,11 +21,9 @@ impl ServiceKey {
     /// If `text` has fewer than 16 or more than 1024 characters, or a character that is not visible ASCII.
     pub fn parse(text: &str) -> Result<Self, InvalidServiceKey> {
         let fits = (Self::MIN_CHARS..=Self::MAX_CHARS).contains(&text.len());
-        if fits && text.bytes().all(|byte| byte.is_ascii_graphic()) {
-            Ok(Self(Arc::new(RwLock::new(ApiKeySecret::new(text).digest()))))
-        } else {
-            Err(InvalidServiceKey)
-        }
+        let well_formed = fits && text.bytes().all(|byte| byte.is_ascii_graphic());
+        let key = || Self(Arc::new(RwLock::new(ApiKeySecret::new(text).digest())));
+        well_formed.then(key).ok_or(InvalidServiceKey)
     }
 
     /// Replaces this key by `new`. The old key is refused from then on.

@@ -27,11 +27,8 @@ impl IdempotencyKey {
     pub fn parse(text: impl Into<String>) -> Result<Self, InvalidIdempotencyKey> {
         let text = text.into();
         let visible = text.bytes().all(|byte| byte.is_ascii_graphic());
-        if visible && (1..=Self::MAX_CHARS).contains(&text.len()) {
-            Ok(Self(text))
-        } else {
-            Err(InvalidIdempotencyKey)
-        }
+        let well_formed = visible && (1..=Self::MAX_CHARS).contains(&text.len());
+        if well_formed { Ok(Self(text)) } else { Err(InvalidIdempotencyKey) }
     }
 
     /// Returns the expiry cutoff at the time `now`: a record made at the cutoff or before has expired.

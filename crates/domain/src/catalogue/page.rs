@@ -101,11 +101,8 @@ impl CursorPosition {
         limit: PageLimit,
         status: Option<PetStatus>,
     ) -> Result<PetQuery, CursorMismatch> {
-        if self.status == status {
-            Ok(PetQuery { limit, status, after: Some(self.after) })
-        } else {
-            Err(CursorMismatch)
-        }
+        let query = PetQuery { limit, status, after: Some(self.after) };
+        if self.status == status { Ok(query) } else { Err(CursorMismatch) }
     }
 }
 

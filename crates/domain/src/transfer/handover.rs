@@ -123,13 +123,13 @@ impl StoreState {
     /// # Errors
     /// [`StoreError::Sealed`] if `writer` may not write.
     pub fn permit_write(&self, writer: WriterRole) -> Result<(), StoreError> {
-        match (writer, &self.phase) {
-            (WriterRole::Service, phase) => phase.refusal().map_or(Ok(()), refuse),
-            (WriterRole::Mover(revision), Phase::Filling { .. }) if revision == self.revision => {
-                Ok(())
-            }
-            (WriterRole::Mover(_), _) => refuse("is no longer being filled by this command"),
-        }
+        let is_filling = matches!(self.phase, Phase::Filling { .. });
+        let refusal = match writer {
+            WriterRole::Service => self.phase.refusal(),
+            WriterRole::Mover(revision) if is_filling && revision == self.revision => None,
+            WriterRole::Mover(_) => Some("is no longer being filled by this command".to_owned()),
+        };
+        refusal.map_or(Ok(()), |reason| Err(StoreError::Sealed(reason)))
     }
 
     /// Checks whether animals may be read through a handle that was opened with or without `reads_while_sealed`. An
@@ -142,12 +142,8 @@ impl StoreState {
         if reads_while_sealed && matches!(self.phase, Phase::Sealed { .. }) {
             return Ok(false);
         }
-        self.phase.refusal().map_or(Ok(true), refuse)
+        self.phase.refusal().map_or(Ok(true), |reason| Err(StoreError::Sealed(reason)))
     }
-}
-
-fn refuse<T>(reason: impl Into<String>) -> Result<T, StoreError> {
-    Err(StoreError::Sealed(reason.into()))
 }
 
 /// The role in which a caller writes to a store.
