@@ -106,11 +106,6 @@ impl Connection {
         })
     }
 
-    /// Returns whether a pooler lends the session for each transaction.
-    pub(crate) fn is_shared(&self) -> bool {
-        self.shared_settings.is_some()
-    }
-
     pub(crate) fn is_closed(&self) -> bool {
         self.client.is_closed()
     }
@@ -155,7 +150,7 @@ impl Connection {
         sql: &'static str,
         values: Values<'_>,
     ) -> Result<Vec<Row>, StoreFailure> {
-        if !self.is_shared() {
+        if self.shared_settings.is_none() {
             return self.query(sql, values).await;
         }
         let (begun, rows, committed) = tokio::join!(
@@ -172,7 +167,7 @@ impl Connection {
     /// Returns the prepared statement, and prepares it the first time. Returns `None` in a shared session, where a
     /// statement is sent together with its values.
     pub(crate) async fn prepare(&self, sql: &'static str) -> Result<Option<Statement>, Error> {
-        if self.is_shared() {
+        if self.shared_settings.is_some() {
             return Ok(None);
         }
         let statements = || self.prepared.lock().unwrap_or_else(PoisonError::into_inner);

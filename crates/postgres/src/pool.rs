@@ -184,9 +184,8 @@ impl Pool {
             state.is_one_wanted = true;
             state.close_if_wanted();
         };
-        match connected {
-            Err(failure) if is_full(&failure) => {}
-            connected => return connected,
+        if !connected.as_ref().is_err_and(is_full) {
+            return connected;
         }
         // Holds the permit of a pooled connection meanwhile, so that no other call opens a connection in its place.
         let (mut pooled, _) = self.get().await?;

@@ -76,8 +76,7 @@ pub(crate) async fn apply(step: &Step, connection: &Connection) -> Result<(), St
     } else {
         let record = "UPDATE petstore_schema \
              SET version = $1, actual_version = $2, oldest_release = $3::text";
-        let release = step.oldest_release;
-        connection.query(record, &[&step.oldest, &step.version, &release]).await?;
+        connection.query(record, &[&step.oldest, &step.version, &step.oldest_release]).await?;
     }
     Ok(())
 }

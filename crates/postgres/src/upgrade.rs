@@ -54,7 +54,7 @@ async fn upgrade(
     steps: &[Step],
 ) -> Result<Option<Upgrade>, Reason> {
     let connection = Connector::new(config)?.connect(Purpose::Upgrade).await?;
-    if !connection.is_shared() {
+    if connection.shared_settings.is_none() {
         connection.batch(MARK).await?;
     }
     let mut tries = 0;
@@ -102,13 +102,14 @@ async fn require_possible(
 ) -> Result<(), Reason> {
     let alone = steps.iter().find(|step| !step.is_compatible());
     if let Some(step) = alone.filter(|_| mode != UpgradeMode::Force) {
-        let who = if connection.is_shared() {
+        let is_shared = connection.shared_settings.is_some();
+        let who = if is_shared {
             "the pooler hides whether one is connected; stop every instance and run 'petstore upgrade \
              --force'"
         } else {
             "other sessions of this role are connected; stop them, or run 'petstore upgrade --force'"
         };
-        if connection.is_shared() || scalar(&connection.query(IN_USE, &[]).await?)? {
+        if is_shared || scalar(&connection.query(IN_USE, &[]).await?)? {
             return Err(SchemaError::InUse { version: step.version, who }.into());
         }
     }

@@ -92,7 +92,17 @@ impl Task {
             Some(connection) => connection,
             None => self.pool.connect(Purpose::Calls).await?,
         };
-        let written = self.bounded(group::write(&connection, group, &self.version)).await;
+        let config = &self.pool.connector.config;
+        let slow = config.call_timeout.min(config.statement_timeout) / 2;
+        let mut writing = Box::pin(group::write(&connection, group, &self.version));
+        // The statements of a group have time limits. After half of the limit, finds out which sessions block it.
+        let written = if let Ok(written) = time::timeout(slow, &mut writing).await {
+            written
+        } else {
+            let (written, blockers) = tokio::join!(&mut writing, blockers(&self.pool));
+            written.map_err(|failed| failed.blocked_by(blockers))
+        };
+        drop(writing);
         let is_clean = match &written {
             Ok(_) => true,
             Err(Failed { failure, in_doubt: false })
@@ -108,21 +118,6 @@ impl Task {
             sequences::raise(&self.pool).await?;
         }
         written
-    }
-
-    /// Waits for a group, whose statements have time limits. After half of the limit, finds out which sessions block
-    /// it.
-    async fn bounded(
-        &self,
-        written: impl Future<Output = Result<Vec<Outcome>, Failed>>,
-    ) -> Result<Vec<Outcome>, Failed> {
-        let (config, mut written) = (&self.pool.connector.config, Box::pin(written));
-        let slow = config.call_timeout.min(config.statement_timeout) / 2;
-        if let Ok(written) = time::timeout(slow, &mut written).await {
-            return written;
-        }
-        let (written, blockers) = tokio::join!(written, blockers(&self.pool));
-        written.map_err(|failed| failed.blocked_by(blockers))
     }
 }
 

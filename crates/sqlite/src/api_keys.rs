@@ -140,8 +140,6 @@ fn select(
 
 /// Stores a key under its own identifier. A stored key keeps the time of its last use.
 pub(crate) fn write(connection: &Connection, key: &ApiKey) -> rusqlite::Result<()> {
-    let [expires_at, revoked_at, last_used_at] =
-        [key.expires_at, key.revoked_at, key.last_used_at].map(|at| at.map(|at| at.0));
     let values = params![
         key.id.0,
         key.name.as_str(),
@@ -149,9 +147,9 @@ pub(crate) fn write(connection: &Connection, key: &ApiKey) -> rusqlite::Result<(
         key.prefix,
         key.rights.as_str(),
         key.created_at.0,
-        expires_at,
-        revoked_at,
-        last_used_at
+        key.expires_at.map(|at| at.0),
+        key.revoked_at.map(|at| at.0),
+        key.last_used_at.map(|at| at.0)
     ];
     connection.prepare_cached(WRITE)?.execute(values).map(drop)
 }

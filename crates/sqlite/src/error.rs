@@ -51,12 +51,8 @@ impl From<Failure> for StoreError {
 
 /// Converts the error of work that writes no archive rows. Such work makes only [`ArchiveError::Store`].
 pub(crate) fn of_archive(error: ArchiveError) -> StoreError {
-    match error {
-        ArchiveError::Store(error) => error,
-        error @ (ArchiveError::OtherPet(_) | ArchiveError::Conflict { .. }) => {
-            StoreError::refused(error)
-        }
-    }
+    let ArchiveError::Store(error) = error else { return StoreError::refused(error) };
+    error
 }
 
 /// Returns whether a constraint refuses the row.

@@ -9,10 +9,10 @@ use std::{path::Path, sync::Arc};
 
 use async_trait::async_trait;
 use petstore_domain::{Handover, StoreError, StoreState};
-use rusqlite::{Transaction, TransactionBehavior};
+use rusqlite::{Transaction, TransactionBehavior, params};
 use tokio::task;
 
-use self::rows::{state, write};
+use self::rows::{WRITE, state};
 use crate::{
     config::Synchronous,
     connection::{self, WRITE_TIMEOUT},
@@ -54,7 +54,9 @@ fn change(path: &Path, expected: i64, new: &StoreState) -> Result<bool, Failure>
             "the identity was not changed, because another process reads or writes the store";
         return Err(StoreError::unavailable(reason).into());
     }
-    write(&transaction, new)?;
+    let (word, other, label) = new.phase.parts();
+    let values = params![new.id.0, new.revision, word, other.map(|other| other.0), label];
+    transaction.execute(WRITE, values)?;
     transaction.commit()?;
     Ok(true)
 }

@@ -44,12 +44,12 @@ fn inspect_durability(reader: &Connection, synchronous: Synchronous) -> rusqlite
     let subject = "durability";
     let mode: String = reader.pragma_query_value(None, "journal_mode", |row| row.get(0))?;
     if mode != "wal" {
-        return Ok(if reader.is_readonly(MAIN_DB)? {
-            Finding::ok(subject, "its disk is read-only, and nothing is written")
+        let detail = if reader.is_readonly(MAIN_DB)? {
+            "its disk is read-only, and nothing is written"
         } else {
-            let detail = "it has no write-ahead log, like a backup; 'petstore serve' gives it one";
-            Finding::ok(subject, detail)
-        });
+            "it has no write-ahead log, like a backup; 'petstore serve' gives it one"
+        };
+        return Ok(Finding::ok(subject, detail));
     }
     let settings = format!("journal_mode is wal, synchronous is {synchronous:?}").to_lowercase();
     Ok(if synchronous == Synchronous::Normal {

@@ -189,18 +189,16 @@ fn use_write_ahead_log(connection: &Connection, timeout: Duration) -> Result<(),
 fn explain(error: io::Error, path: &Path) -> Reason {
     use io::ErrorKind::{NotFound, PermissionDenied, ReadOnlyFilesystem};
     let directory = path.parent().unwrap_or(path);
-    let kind = error.kind();
-    if kind == NotFound && !directory.exists() {
-        let directory = directory.display();
-        let message =
-            format!("its directory {directory} does not exist; create it, or name another path");
-        Reason::Lasting(message)
-    } else if kind == PermissionDenied {
-        Reason::denied()
-    } else if kind == ReadOnlyFilesystem {
-        Reason::passing("its disk is mounted read-only; mount it for writing, or name another path")
-    } else {
-        error.into()
+    match (error.kind(), directory.exists()) {
+        (NotFound, false) => Reason::Lasting(format!(
+            "its directory {} does not exist; create it, or name another path",
+            directory.display()
+        )),
+        (PermissionDenied, _) => Reason::denied(),
+        (ReadOnlyFilesystem, _) => Reason::passing(
+            "its disk is mounted read-only; mount it for writing, or name another path",
+        ),
+        _ => error.into(),
     }
 }
 

@@ -33,12 +33,15 @@ impl PetRepository for SqliteStore {
     async fn list(&self, query: PetQuery) -> Result<Versioned<PetPage>, StoreError> {
         let while_sealed = self.reads_while_sealed;
         let list = move |connection: &Connection| {
-            version::in_snapshot(connection, |version| {
-                permit_read(connection, version, while_sealed)?;
-                let PetQuery { after, status, limit } = query;
-                let value = rows::page(connection, after, status, limit.get().into())?;
-                Ok(Versioned { value, version })
-            })
+            // A read transaction of SQLite lasts until the last running statement of the connection ends. The statement
+            // of the version still runs while the page is read, so both see one snapshot without `BEGIN`.
+            let mut statement = connection.prepare_cached(version::SELECT)?;
+            let mut state = statement.query([])?;
+            let version = version::of_column(state.next()?.ok_or_else(version::missing)?, 0)?;
+            permit_read(connection, version, while_sealed)?;
+            let PetQuery { after, status, limit } = query;
+            let value = rows::page(connection, after, status, limit.get().into())?;
+            Ok(Versioned { value, version })
         };
         self.readers.read(list).await
     }
@@ -50,7 +53,8 @@ impl PetRepository for SqliteStore {
 
     async fn purge_expired(&self, cutoff: Timestamp, limit: u32) -> Result<Purged, StoreError> {
         let purge = move |connection: &Connection| {
-            Ok(Purged::up_to(limit, rows::purge(connection, cutoff, limit)?))
+            let purged = connection.prepare_cached(rows::PURGE)?.execute((cutoff.0, limit))?;
+            Ok(Purged::up_to(limit, u32::try_from(purged).unwrap_or(limit)))
         };
         self.writer()?.write(purge).await
     }

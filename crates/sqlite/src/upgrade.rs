@@ -136,8 +136,7 @@ fn require_place(copy: &Path) -> Result<(), Reason> {
 /// Copies the store under the write lock. Replaces an older copy once the new copy is complete.
 fn save(path: &Path, copy: &Path) -> Result<(), BackupError> {
     let partial = beside(copy, ".partial");
-    let mut options = OpenOptions::new();
-    options.write(true).create(true).truncate(true).mode(0o600).open(&partial)?;
+    OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&partial)?;
     let saved = (|| {
         let reader = connection::open_reader(path, false)?;
         backup::copy(&reader, &partial, &mut |_, _, _| ControlFlow::Continue(()))?;

@@ -43,19 +43,6 @@ pub(crate) fn renew(
     read(statements.get(SELECT_STORED)?)
 }
 
-/// Runs `read` with the version, in the snapshot of the version. The version is `None` if the store is not open.
-///
-/// A read transaction of SQLite lasts until the last running statement of the connection ends. The statement of the
-/// version still runs during `read`, so both see one snapshot without `BEGIN`.
-pub(crate) fn in_snapshot<T>(
-    connection: &Connection,
-    read: impl FnOnce(Option<CatalogueVersion>) -> Result<T, Failure>,
-) -> Result<T, Failure> {
-    let mut statement = connection.prepare_cached(SELECT)?;
-    let mut rows = statement.query([])?;
-    read(of_column(rows.next()?.ok_or_else(missing)?, 0)?)
-}
-
 /// Returns the version in a column; `None` if the store is not open.
 pub(crate) fn of_column(
     row: &Row<'_>,

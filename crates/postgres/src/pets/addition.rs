@@ -55,13 +55,10 @@ pub(crate) fn outcome(row: &Row, add: &Add, is_last_try: bool) -> Result<Outcome
     let (Some(request), Some(_)) = (&add.request, row.try_get::<_, Option<&[u8]>>(6)?) else {
         return Ok(None);
     };
-    let record = match rows::record(row, 6) {
-        Ok(record) => record,
-        Err(corruption) => return Ok(Some(Err(StoreError::from(corruption).into()))),
-    };
-    Ok(match request.decide(Some(&record)) {
-        IdempotencyDecision::Create => None,
-        IdempotencyDecision::Replay(id) => Some(Ok(Added::Replayed(pet(id)))),
-        IdempotencyDecision::Reused => Some(Err(AddError::IdempotencyKeyReused)),
+    Ok(match rows::record(row, 6).map(|record| request.decide(Some(&record))) {
+        Ok(IdempotencyDecision::Create) => None,
+        Ok(IdempotencyDecision::Replay(id)) => Some(Ok(Added::Replayed(pet(id)))),
+        Ok(IdempotencyDecision::Reused) => Some(Err(AddError::IdempotencyKeyReused)),
+        Err(corruption) => Some(Err(StoreError::from(corruption).into())),
     })
 }

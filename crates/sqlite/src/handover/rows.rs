@@ -1,13 +1,14 @@
 //! The row of `petstore_state`.
 
 use petstore_domain::{CatalogueVersion, Corruption, Phase, StoreId, StoreState};
-use rusqlite::{Connection, Row, params};
+use rusqlite::{Connection, Row};
 
 use crate::error::Failure;
 
 pub(crate) const STATE: &str =
     "SELECT identity, revision, rewrites, state, other, label FROM petstore_state WHERE only = 1";
-const WRITE: &str = "UPDATE petstore_state SET revision = ?2, state = ?3, other = ?4, label = ?5, \
+/// Replaces the state, except for the rewrites.
+pub(super) const WRITE: &str = "UPDATE petstore_state SET revision = ?2, state = ?3, other = ?4, label = ?5, \
      renamed_from = CASE identity WHEN ?1 THEN renamed_from \
      ELSE hex(identity) || hex(version) || hex(key_revision) END, identity = ?1, \
      version = CASE ?3 WHEN 'open' THEN randomblob(16) ELSE zeroblob(0) END WHERE only = 1";
@@ -23,13 +24,6 @@ pub(crate) fn state(connection: &Connection) -> Result<StoreState, Failure> {
     let (id, revision, rewrites, word, other, label) = stored.map_err(broken)?;
     let phase = Phase::from_parts(&word, other.map(StoreId), label)?;
     Ok(StoreState { id: StoreId(id), revision, rewrites, phase })
-}
-
-/// Replaces the state, except for the rewrites.
-pub(super) fn write(connection: &Connection, new: &StoreState) -> rusqlite::Result<()> {
-    let (word, other, label) = new.phase.parts();
-    let values = params![new.id.0, new.revision, word, other.map(|other| other.0), label];
-    connection.execute(WRITE, values).map(drop)
 }
 
 /// Fails if the state of the store does not permit a read of animals. A store with a `version` is open, so its state is

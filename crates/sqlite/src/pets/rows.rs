@@ -142,6 +142,7 @@ pub(crate) const RECORDS_AFTER: &str = "SELECT id, fingerprint, pet_id, created_
 pub(crate) const INSERT_RECORD: &str =
     "INSERT INTO idempotency (id, fingerprint, pet_id, created_at) VALUES (?1, ?2, ?3, ?4)";
 pub(crate) const DELETE_RECORD: &str = "DELETE FROM idempotency WHERE id = ?1";
+/// Deletes up to `?2` records made at or before `?1`, the oldest first.
 pub(crate) const PURGE: &str = "DELETE FROM idempotency WHERE id IN \
      (SELECT id FROM idempotency WHERE created_at <= ?1 ORDER BY created_at LIMIT ?2)";
 
@@ -179,16 +180,6 @@ pub(crate) fn write_record(
     }
     let values = params![id.0, fingerprint.0, pet.0, at.0];
     statements.get(INSERT_RECORD)?.execute(values).map(drop)
-}
-
-/// Deletes up to `limit` records made at or before `cutoff`, the oldest first. Returns their number.
-pub(crate) fn purge(
-    connection: &Connection,
-    cutoff: Timestamp,
-    limit: u32,
-) -> rusqlite::Result<u32> {
-    let deleted = connection.prepare_cached(PURGE)?.execute(params![cutoff.0, limit])?;
-    Ok(u32::try_from(deleted).unwrap_or(u32::MAX))
 }
 
 /// Returns the record of a row.

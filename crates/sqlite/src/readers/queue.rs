@@ -34,7 +34,7 @@ pub(crate) struct Queue {
 
 impl Queue {
     /// Returns whether another thread is needed, because a read has waited for a [`TICK`].
-    fn needs_thread(&self) -> bool {
+    pub(super) fn needs_thread(&self) -> bool {
         let is_late = self.waiting.front().is_some_and(|(since, _)| since.elapsed() >= TICK);
         is_late && self.threads < MAX_THREADS
     }
@@ -71,15 +71,6 @@ impl Shared {
             self.changed.notify_one();
         }
         Ok(answer)
-    }
-
-    /// Adds a thread if the queue requires another thread. Called once in each [`TICK`].
-    pub(crate) fn relieve(self: &Arc<Self>) {
-        let mut queue = self.queue();
-        if queue.needs_thread() {
-            // If the system can start no thread, the running threads continue.
-            drop(self.add_thread(&mut queue));
-        }
     }
 
     /// Adds a thread that runs the queued reads.

@@ -64,7 +64,11 @@ impl Shared {
             if has_reads {
                 // The worker that runs this task drives sockets and timers afterwards.
                 self.runtime.spawn(async {});
-                self.relieve();
+                let mut queue = self.queue();
+                if queue.needs_thread() {
+                    // If the system can start no thread, the running threads continue.
+                    drop(self.add_thread(&mut queue));
+                }
             }
             if in_use || has_reads {
                 thread::park_timeout(TICK);

@@ -7,7 +7,7 @@ use std::{
 };
 
 use petstore_domain::{
-    CatalogueVersion, PageLimit, PetId, PetQuery, PetRepository, PetStatus, Timestamp,
+    CatalogueVersion, PageLimit, PetId, PetQuery, PetRepository, PetStatus, Timestamp, Versioned,
 };
 use tokio::{
     task::JoinSet,
@@ -15,7 +15,7 @@ use tokio::{
 };
 
 use super::{LIMIT, Place, add, block_writer, known_version, rex};
-use crate::{connection::beside, pets::rows, readers::watch::INTERVAL, version};
+use crate::{connection::beside, readers::watch::INTERVAL, version};
 
 /// Returns the version in the file.
 fn stored(place: &Place) -> CatalogueVersion {
@@ -162,10 +162,9 @@ async fn an_empty_page_and_its_version_are_from_one_snapshot() {
                 false
             };
             reader.progress_handler(1, Some(each_step)).unwrap();
-            let (page, version) = version::in_snapshot(&reader, |version| {
-                Ok((rows::page(&reader, None, status, 20)?, version))
-            })
-            .unwrap();
+            store.readers.shared.pool.idle().push(reader);
+            let query = PetQuery { status, ..PetQuery::default() };
+            let Versioned { value: page, version } = store.list(query).await.unwrap();
             if stored(&place) == before {
                 break; // The read has ended before this step.
             }

@@ -78,15 +78,14 @@ impl<'a> Session<'a> {
         Self { pool, statements, health: Health::Sound }
     }
 
-    /// Writes `first` and the groups after it. Returns the next group if it needs a new connection; `None` when the
+    /// Writes a group and the groups after it. Returns the next group if it needs a new connection; `None` when the
     /// queue is closed and empty.
     pub(super) fn run(
         &mut self,
-        first: Group,
+        (mut adds, mut others): Group,
         groups: &mut Groups,
         runtime: &Handle,
     ) -> Option<Group> {
-        let (mut adds, mut others) = first;
         loop {
             self.health = Health::Sound;
             if !adds.is_empty() {
