@@ -36,10 +36,7 @@ impl<const MAX: usize> FieldErrors<MAX> {
 impl<const MAX: usize> fmt::Display for FieldErrors<MAX> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.named.join("; "))?;
-        if self.unnamed > 0 {
-            write!(f, "; and {} more", self.unnamed)?;
-        }
-        Ok(())
+        if self.unnamed > 0 { write!(f, "; and {} more", self.unnamed) } else { Ok(()) }
     }
 }
 

@@ -29,7 +29,7 @@ const KEEPALIVE: Duration = Duration::from_secs(10);
 /// The largest pool.
 const MAX_CONNECTIONS: usize = 1000;
 /// The longest name of a schema in bytes. PostgreSQL truncates longer names.
-const MAX_SCHEMA_BYTES: usize = 63;
+const MAX_SCHEMA: usize = 63;
 
 /// The hosts, the database, and the parameters of a URL.
 ///
@@ -163,7 +163,9 @@ impl PostgresConfig {
                 "any" => TargetSessionAttrs::Any,
                 _ => return Err("it is read-write or any"),
             })),
-            "schema" if is_reserved(value) => {
+            "schema"
+                if value.is_empty() || value.starts_with("pg_") || value.len() > MAX_SCHEMA =>
+            {
                 return Err("it is a name of 1 to 63 bytes that does not begin with pg_");
             }
             "schema" => self.schema = Some(value.to_owned()),
@@ -192,8 +194,4 @@ impl fmt::Display for PostgresConfig {
         write!(f, "postgres://{user}{password}@{}/{database}", hosts.join(","))?;
         self.schema.as_ref().map_or(Ok(()), |schema| write!(f, "?schema={schema}"))
     }
-}
-
-fn is_reserved(schema: &str) -> bool {
-    schema.is_empty() || schema.starts_with("pg_") || schema.len() > MAX_SCHEMA_BYTES
 }

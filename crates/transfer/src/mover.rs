@@ -299,8 +299,7 @@ impl<'m> Run<'m> {
             End::RefusedSource => refusal(source, &self.seen.source),
             End::RefusedTarget => refusal(target, &self.seen.target),
             End::UsedTarget => format!(
-                "{target} has taken the place of {source} before, and may be in use; name an empty store, or make the \
-                 store that is not in use independent with 'petstore store release URL --force'"
+                "{target} has taken the place of {source} before, and may be in use; name an empty store"
             ),
             End::SameStore => format!(
                 "{target} has the identity of the old store, so it is a copy of the old store; use an empty store, or make \

@@ -63,12 +63,8 @@ pub(super) struct Simulated {
 
 impl Simulated {
     pub(super) fn new(pets: Arc<dyn PetService>, simulation: Simulation) -> Self {
-        let Simulation { latency, errors } = simulation;
-        tracing::warn!(
-            ?latency,
-            errors_percent = errors,
-            "--simulate makes the store slow or fail"
-        );
+        let Simulation { latency, errors: errors_percent } = simulation;
+        tracing::warn!(?latency, errors_percent, "--simulate makes the store slow or fail");
         Self { pets, simulation, calls: AtomicU64::new(0) }
     }
 

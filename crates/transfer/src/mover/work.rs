@@ -111,21 +111,18 @@ impl Run<'_> {
     /// Compares the unchecked rows of the source with the target, which has already taken the place of the source.
     async fn compare_behind(&mut self) -> Result<(), TransferError> {
         let mut pair = self.pair().await?;
-        match pair.compare(Expect::Whole, self.checked, self.on_progress).await {
-            Ok(compared) => {
-                let record = compared.last.map(RecordPosition::end_of);
-                self.checked = Position { pet: compared.last, record };
-                Ok(())
-            }
-            Err(TransferError::OtherData(difference)) => {
-                let [source, target] = [&self.mover.source.label, &self.mover.target.label];
-                Err(TransferError::Refused(format!(
-                    "{target} has already taken the place of {source}, but {source} is open and holds a row that \
-                     {target} does not hold: {difference}; probably {source} is a copy of the old store that was \
-                     written to since; to make it an independent store, run 'petstore store release {source} --force'"
-                )))
-            }
-            Err(error) => Err(error),
-        }
+        let compared = pair.compare(Expect::Whole, self.checked, self.on_progress).await;
+        let compared = compared.map_err(|error| {
+            let TransferError::OtherData(difference) = error else { return error };
+            let [source, target] = [&self.mover.source.label, &self.mover.target.label];
+            TransferError::Refused(format!(
+                "{target} has already taken the place of {source}, but {source} is open and holds a row that {target} \
+                 does not hold: {difference}; probably {source} is a copy of the old store that was written to since; \
+                 to make it an independent store, run 'petstore store release {source} --force'"
+            ))
+        })?;
+        let record = compared.last.map(RecordPosition::end_of);
+        self.checked = Position { pet: compared.last, record };
+        Ok(())
     }
 }
