@@ -111,7 +111,7 @@ impl Core {
         Ok(entries.iter().map(rows::api_key).collect())
     }
 
-    /// Reads the API keys that are not corrupt, as of `revision`. There may be too many for one transaction.
+    /// Reads the API keys that are not corrupt, as of `revision`. The keys may be too many for one transaction.
     pub(crate) async fn readable_keys(&self, revision: i64) -> Result<Vec<ApiKey>, StoreError> {
         Ok(self.api_keys(0, revision).await?.into_iter().flatten().collect())
     }

@@ -47,7 +47,7 @@ const VERSION_TIMEOUT: Duration = Duration::from_secs(1);
 const MIN_PAUSE: Duration = Duration::from_millis(5);
 /// The longest pause.
 const MAX_PAUSE: Duration = Duration::from_secs(1);
-/// The assumed time for one entry of a first try.
+/// The assumed time that a first try needs for each entry.
 const ENTRY_TIME: Duration = Duration::from_micros(200);
 
 /// The store behind all ports.
@@ -103,7 +103,8 @@ impl Core {
         Ok(read)
     }
 
-    /// Reads the version. A node without a majority answers no read, so an instance on its side soon has no version.
+    /// Reads the version. A node without a majority answers no read, so an instance that reaches no other node soon has
+    /// no version.
     pub(crate) async fn stored_version(self: Arc<Self>) -> Option<StoredVersion> {
         let read = self.read(&[], Instant::now() + VERSION_TIMEOUT).await.ok()?;
         Some(read.stored_version())
@@ -156,9 +157,9 @@ impl Core {
     /// Reads the entries of `range`, which is a part of `folder`, up to its limit. The keys of `folder` begin with an
     /// identifier.
     ///
-    /// etcd visits every entry of a range, whatever the limit is. With one range to the end, each page would take longer
-    /// the more entries the store holds. So this method reads windows. The first window holds `factor` times as many
-    /// identifiers as a page holds entries. A wider window follows a window that does not fill its page.
+    /// etcd visits every entry of a range, whatever the limit is. With one range to the end, each page would take
+    /// longer the more entries the store holds. So this method reads windows. The first window holds `factor` times as
+    /// many identifiers as a page holds entries. A wider window follows a window that does not fill its page.
     pub(crate) async fn scan(
         &self,
         folder: &str,
@@ -204,7 +205,7 @@ impl Core {
     /// of another.
     ///
     /// With `assume_absent`, the first try needs no read: `plan` gets the head of this process's last write, and the
-    /// transaction compares that `keys` have no entries.
+    /// transaction requires that `keys` have no entries.
     pub(crate) async fn commit<T, E: From<StoreError>>(
         &self,
         writer: Option<WriterRole>,
@@ -297,9 +298,8 @@ impl Core {
         Ok(false)
     }
 
-    /// Returns a transaction that still lacks the new head. The transaction compares that the keys `absent` have no
-    /// entries.
-    /// `losing` is the duration of the last try if that try lost a comparison.
+    /// Returns a transaction that still lacks the new head. The transaction requires that the keys `absent` have no
+    /// entries. `losing` is the duration of the last try if that try lost a comparison.
     fn txn(&self, read: &HeadRead, changes: Changes, absent: &[String], losing: Duration) -> Txn {
         let change = |(key, value): (String, Option<_>)| {
             value.map_or_else(|| Op::delete(&key, false), |value| Op::put(&key, value))

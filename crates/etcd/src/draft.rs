@@ -86,7 +86,7 @@ impl<'a> Draft<'a> {
         self.changes.insert(key, None);
     }
 
-    /// Returns the new head and the changes; `None` if nothing changes.
+    /// Returns the new head and the changes; `None` if nothing changes. `group` is the name of the transaction.
     pub(crate) fn finish(mut self, group: u64) -> Option<(Head, Changes)> {
         if self.changes.is_empty() && self.head == self.read.head {
             return None;

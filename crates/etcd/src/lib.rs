@@ -23,16 +23,16 @@
 //!   not at all.
 //! - A call ends within its deadline ([`EtcdConfig`]). A node that does not answer, or that has no leader, costs one
 //!   `request_timeout`; then the next node is asked.
-//! - These prefixes are refused and stay unchanged: a prefix with another program's keys, and a store that this release
-//!   cannot use.
+//! - A prefix with another program's keys, or with a store that this release cannot use, is refused and stays
+//!   unchanged.
 //!
 //! # Limits
 //! - Every write replaces one entry, the head. So transactions commit one after the other. `limits.rs` says how many
 //!   additions one transaction holds.
 //! - All data are in the memory and on the disk of each node; etcd's authors advise at most 8 GiB.
 //! - A snapshot is a revision. It can be read until etcd compacts that revision away.
-//! - A program that changes entries, such as `etcdctl`, must not change the head. Its changes do not change the
-//!   version.
+//! - A program that changes entries, such as `etcdctl`, must not change the head. Changes by such a program do not
+//!   change the version.
 //! - The crate uses etcd's JSON gateway, which every node serves on its client port.
 //!
 //! # Files

@@ -71,7 +71,7 @@ impl Keys {
         format!("{}recorded/{}/{}", self.prefix, ordered(position.pet.0), position.id)
     }
 
-    /// Returns the first key of the records of time `at`.
+    /// Returns the beginning of the keys of the expiry entries with the time `at`.
     pub(crate) fn expiry(&self, at: i64) -> String {
         format!("{}expiry/{}/", self.prefix, ordered(at))
     }
@@ -88,7 +88,8 @@ impl Keys {
 }
 
 /// Returns the end of a window at the start of `range`, and the highest identifier that the window can hold. A window
-/// holds `ids` identifiers, or the whole range if `ids` is no int64. The keys of `folder` begin with an identifier.
+/// holds `ids` identifiers, or the whole range if `ids` or the last identifier is no int64. The keys of
+/// `folder` begin with an identifier.
 pub(crate) fn window(folder: &str, range: &Range, ids: usize) -> (Bytes, i64) {
     let digits = range.key.0.get(folder.len()..folder.len() + 16);
     let first = digits.and_then(|digits| unordered(str::from_utf8(digits).ok()?)).unwrap_or(0);

@@ -32,8 +32,8 @@ const IN_USE: &str =
 /// The largest number of tries. A try fails if another process writes or upgrades meanwhile.
 const MAX_TRIES: u32 = 100;
 
-/// Puts the first head under its key, and the fence under the old key, if the condition `old` of the old key holds.
-/// Returns `false` if the condition does not hold, or if there is a head.
+/// Puts `head` under its key, and the fence under the old key, if the condition `old` of the old key holds.
+/// Returns `false` if the condition does not hold, or if there is a head already.
 pub(crate) async fn place(core: &Core, head: &Head, old: Compare) -> Result<bool, StoreError> {
     let [key, old_key] = [core.keys.head(), core.keys.old_head()];
     let txn = Txn {
@@ -75,7 +75,7 @@ pub(crate) async fn upgrade(core: &Core, mode: UpgradeMode) -> Result<Option<Upg
     Ok(Some(Upgrade::plan(from, &STEPS)))
 }
 
-/// Runs the step to version 2, which several processes may do at once. Returns `false` if another process completed it.
+/// Runs the step to version 2. Several processes may run it at once. Returns `false` if another process completed it.
 async fn to_version_2(core: &Core, mode: UpgradeMode) -> Result<bool, Reason> {
     for _ in 0..MAX_TRIES {
         match core.head_at(&core.keys.head(), 0).await? {

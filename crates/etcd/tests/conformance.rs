@@ -66,7 +66,7 @@ fn start(outage: Outage) -> Result<Etcd, BoxError> {
 }
 
 impl Drop for OnNode {
-    /// Keeps the node for another test. After a failed test, the node may be out of reach.
+    /// Keeps the node for another test, unless the node is cut off, as it may be after a failed test.
     fn drop(&mut self) {
         if let Some(etcd) = mem::take(&mut self.etcd)
             && !*self.is_cut_off.get_mut()

@@ -6,7 +6,7 @@ use petstore_domain::{CategoryId, NewPet, PetId, PetName, PetStatus};
 
 use crate::field_errors::FieldErrors;
 
-/// The highest identifier that a record may have. The store assigns higher identifiers to new animals.
+/// The highest identifier that a record may have, so that the store can assign a higher identifier to a new animal.
 const MAX_ID: i64 = i64::MAX - 1;
 /// The rule of [`Record::id`], for messages.
 pub(crate) const ID_RULE: &str =

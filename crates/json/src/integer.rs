@@ -20,7 +20,7 @@ fn exact(number: &str) -> Option<i64> {
     if ["", "-"].contains(&significant) {
         return Some(0);
     }
-    // The number consists of `significant` and zeros.
+    // The number is `significant` times a power of ten.
     let trailing = i64::try_from(digits.len() - significant.len()).ok()?;
     let shift = trailing - i64::try_from(fraction.len()).ok()?;
     let zeros = u32::try_from(exponent.parse::<i64>().ok()?.checked_add(shift)?).ok()?;

@@ -1,4 +1,4 @@
-//! The JSON form of an animal (interface, section 2): one reader and one writer, for HTTP, import and export.
+//! The JSON form of an animal (`docs/INTERFACE.md`, "Animals"): one reader and one writer, for HTTP, import and export.
 //!
 //! ```
 //! use petstore_domain::PetId;

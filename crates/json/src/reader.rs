@@ -113,7 +113,8 @@ impl Input {
 
 /// Reads the members of an object into a draft.
 ///
-/// serde's derive would accept an array, stop at the first error, and silently drop one of two members with the same name.
+/// serde's derive would accept an array, stop at the first error, and silently drop one of two members with
+/// the same name.
 struct Members<'d> {
     input: Input,
     draft: &'d mut Draft,

@@ -1,4 +1,4 @@
-//! The behavior of this store besides the contract, which the conformance kit tests.
+//! Behavior of this store that the conformance kit does not test.
 
 #![expect(clippy::unwrap_used, reason = "tests")]
 

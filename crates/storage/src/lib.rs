@@ -8,7 +8,7 @@
 //!
 //! # #[tokio::main(flavor = "current_thread")]
 //! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! // This store has no other writes.
+//! // `Infallible`: this store writes nothing but additions.
 //! let (writer, mut jobs) = channel::<Infallible>(64, None);
 //! // One task owns the store. It takes a group, writes it in one transaction, and then answers.
 //! tokio::spawn(async move {
@@ -46,8 +46,8 @@
 //!
 //! A store records two versions: its own, and the oldest version whose releases can use it. A release opens a store if
 //! it knows that oldest version. So an older release keeps using an upgraded store, unless a step of the upgrade is
-//! incompatible. An incompatible step must break the statements of older releases, for example by renaming a table. An
-//! older release may still have the store open.
+//! incompatible. An incompatible step must break the statements of older releases, for example by renaming a table,
+//! because an older release may still have the store open.
 
 mod failure;
 mod panics;

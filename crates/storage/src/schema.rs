@@ -98,7 +98,7 @@ pub enum SchemaError {
     },
     /// Rows break a new rule of the schema.
     #[error(
-        "schema version {version} refuses {rows}; correct or delete these rows with SQL, and run it again"
+        "schema version {version} refuses {rows}; correct or delete these rows with SQL, and upgrade again"
     )]
     Offending {
         /// The schema version after the step.
@@ -120,7 +120,8 @@ pub enum SchemaError {
 /// version whose releases can use the store, and `release` reads the first release that knows `oldest`.
 ///
 /// # Errors
-/// [`SchemaError::TooNew`] if the store needs a newer release, and [`SchemaError::TooOld`] if no release made it.
+/// [`SchemaError::TooNew`] if the store needs a newer release, and [`SchemaError::TooOld`] if no release made
+/// the store.
 pub fn require_known(
     steps: &[Step],
     oldest: i64,

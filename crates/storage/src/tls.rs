@@ -18,7 +18,7 @@ pub enum TlsFailure {
     #[error("{0}; name a PEM file with certificates")]
     File(String),
     /// The system has no certificates of certificate authorities.
-    #[error("the system trusts no authority; name the server's with sslrootcert=PATH")]
+    #[error("the system trusts no authority; name the server's authority with sslrootcert=PATH")]
     NoSystemRoots,
     /// rustls refuses a certificate or a key.
     #[error("TLS cannot be set up: {0}")]

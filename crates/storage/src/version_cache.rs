@@ -1,7 +1,7 @@
 //! A cache of the catalogue's version, and the task that keeps it fresh.
 //!
 //! The page cache asks for the version at each request. Without this cache, each cached page would cost a call to the
-//! store. The cost is one read every 40 ms while requests arrive.
+//! store. The cache costs one read every 40 ms while requests arrive.
 
 #[cfg(test)]
 mod tests;

@@ -46,7 +46,7 @@ use tokio::{
 };
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-/// The largest number of queued jobs. Another job fails at once as [`StoreError::Unavailable`].
+/// The largest number of queued jobs. A further job fails at once as [`StoreError::Unavailable`].
 pub const MAX_QUEUE: usize = 4096;
 
 /// A job for the writer.

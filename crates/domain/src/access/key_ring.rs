@@ -53,7 +53,7 @@ pub struct RevokedUse {
     pub id: KeyId,
     /// The name of the key.
     pub name: KeyName,
-    /// The number of refused requests since the last call.
+    /// The number of refused requests since the last call of [`KeyRing::take_revoked_uses`].
     pub uses: u64,
 }
 
@@ -78,7 +78,7 @@ struct HeldKey {
 struct Uses {
     last: AtomicI64,
     written: AtomicI64,
-    /// The number of refused requests with this key.
+    /// The number of refused requests since the last call of [`KeyRing::take_revoked_uses`].
     refused: AtomicU64,
 }
 
@@ -122,7 +122,7 @@ impl KeyRing {
     ///
     /// # Errors
     /// - [`AuthenticationError::Refused`] if the key is not live or does not have the form of a key.
-    /// - [`AuthenticationError::Store`] if the last refresh is older than [`KeyRing::MAX_AGE`].
+    /// - [`AuthenticationError::Store`] if `age` is `None` or above [`KeyRing::MAX_AGE`].
     pub fn check(
         &self,
         secret: &ApiKeySecret,
@@ -232,8 +232,8 @@ impl KeyRing {
 
 impl HeldKeys {
     /// Returns the held keys that stay beside the rows of `changes`. Returns `None` if these keys and the changed rows
-    /// are not all rows of the store. The stamp of a corrupt row is not held. So the result is also `None` while the
-    /// store has a corrupt row that is not in `changes`.
+    /// are not exactly the rows of the store. The stamp of a corrupt row is not held. So the result is also `None`
+    /// while the store has a corrupt row that is not in `changes`.
     fn unchanged_by(&self, changes: &KeyChanges) -> Option<Self> {
         let sum = changes.sum_of_rows();
         if sum == changes.sum {

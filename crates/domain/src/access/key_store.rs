@@ -8,8 +8,8 @@ use crate::{
     timestamp::Timestamp,
 };
 
-/// The largest number of keys that one [`save`](KeyStore::save) writes and removes. No store needs a larger
-/// transaction.
+/// The largest number of keys that one [`save`](KeyStore::save) writes and removes, so that its transaction fits every
+/// store.
 pub const MAX_KEYS_PER_SAVE: usize = 100;
 
 /// Keeps the digests of API keys. The domain has the rules for changes, such as [`add_key`](crate::add_key); a store
@@ -19,8 +19,8 @@ pub const MAX_KEYS_PER_SAVE: usize = 100;
 /// - Methods are atomic and durable. A store that cannot answer returns [`StoreError::Unavailable`] within a bounded
 ///   time, and recovers without a restart, as for [`PetRepository`](crate::PetRepository).
 /// - Each [`save`](Self::save) that returns [`SaveOutcome::Saved`], and each change of keys by
-///   [`write_rows`](crate::Archive::write_rows), gives the list a new revision. Revisions are random: a revision never
-///   recurs, and two stores never share a revision.
+///   [`write_rows`](crate::Archive::write_rows), gives the list a new revision. Revisions have random bits: a revision
+///   never recurs, and two stores never share a revision.
 /// - No identifier is assigned twice, even after its key was removed.
 /// - The digests of two keys differ. A removed key may be stored again.
 /// - A corrupt row affects no other key. The list contains the corrupt row beside the readable keys, and the readable
@@ -53,8 +53,8 @@ pub trait KeyStore: Send + Sync {
     /// Writes and removes keys if the revision is still `expected`. `changed` and `removed` together have at most
     /// [`MAX_KEYS_PER_SAVE`] keys, each key once.
     ///
-    /// A changed key is stored whole, except that a stored key keeps its last use: only
-    /// [`note_uses`](Self::note_uses) changes it. A new key has an identifier of [`next_id`](StoredKeys::next_id) or
+    /// A changed key is stored whole, except that a key that is stored already keeps its last use, which
+    /// [`note_uses`](Self::note_uses) changes. A new key has an identifier of [`next_id`](StoredKeys::next_id) or
     /// above. An identifier in `removed` without a key is skipped.
     ///
     /// # Errors
@@ -97,7 +97,7 @@ fn no_keys() -> StoreError {
     StoreError::unavailable("the store returned no keys")
 }
 
-/// Identifies one state of the keys of one store. Random: no two states share a revision.
+/// Identifies one state of the keys of one store. Has random bits, so no two states share a revision.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct KeyRevision(pub u128);
 
@@ -110,7 +110,7 @@ pub struct KeyMark {
     pub position: i64,
 }
 
-/// A row with its stamp. A store gives a row another stamp whenever the row changes.
+/// A row with its stamp. A store gives a row another stamp whenever the row changes, or gives every row the stamp 1.
 pub type KeyRow = (Result<ApiKey, CorruptKey>, u64);
 
 /// The changes of the keys of a store, read in one snapshot.

@@ -14,7 +14,7 @@ impl KeyName {
     /// Parses a name.
     ///
     /// # Errors
-    /// If `text` breaks the rule above.
+    /// If `text` breaks the rule of [`KeyName`].
     pub fn parse(text: &str) -> Result<Self, InvalidKeyName> {
         let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
         let well_formed = text.starts_with(|first: char| first.is_ascii_alphabetic())

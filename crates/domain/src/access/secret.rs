@@ -30,7 +30,7 @@ impl ApiKeySecret {
     pub fn with_rights(entropy: &[u8; 32], rights: KeyRights) -> Self {
         let mut number = *entropy;
         let mut text = String::from(rights.prefix());
-        // 2^256 is 2^65 times 62^32, so no character is likelier than another by more than 2^-65.
+        // 2^256 is more than 2^65 times 62^32, so no character is likelier than another by more than 2^-65.
         text.extend((0..RANDOM_CHARS).map(|_| char::from(BASE62[divide_by_62(&mut number)])));
         let check = checksum(text.as_bytes());
         text.extend(check.map(char::from));

@@ -92,7 +92,7 @@ impl fmt::Display for IdempotencyId {
 pub struct IdempotencyRequest {
     /// Identifies the caller and the key.
     pub id: IdempotencyId,
-    /// Identifies the animal to be added.
+    /// Identifies the content of the animal or of the batch.
     pub fingerprint: Fingerprint,
     /// The time of the request.
     pub at: Timestamp,
@@ -155,15 +155,16 @@ impl IdempotencyRequest {
 pub struct IdempotencyRecord {
     /// Identifies the caller and the key.
     pub id: IdempotencyId,
-    /// Identifies the content of the added animal.
+    /// Identifies the content of the added animal or batch.
     pub fingerprint: Fingerprint,
-    /// The identifier of the added animal.
+    /// The identifier of the added animal; of a batch, the identifier of its first animal.
     pub pet: PetId,
     /// The time of the addition.
     pub at: Timestamp,
 }
 
-/// Identifies the content of an animal to be added: SHA-256 over all its fields.
+/// Identifies the content of an animal to be added: SHA-256 over all its fields. The fingerprint of a batch is the
+/// digest that [`IdempotencyRequest::of_batch`] gets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fingerprint(pub [u8; 32]);
 
@@ -179,7 +180,7 @@ impl Fingerprint {
         let mut hash = Sha256::new();
         hash.update(category_id.0.to_be_bytes());
         hash.update(status);
-        // Neither a status nor a name contains this byte, so different fields never have the same bytes.
+        // Neither a status nor a name contains this byte, so two different animals never give the same bytes.
         hash.update([0]);
         hash.update(name.as_str());
         Self(hash.finalize().into())

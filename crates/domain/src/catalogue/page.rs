@@ -1,11 +1,11 @@
-//! The query of a list, its answer (one page), and the cursor of the next page (interface, sections 4.1 and 8).
+//! The query of a list, its answer (one page), and the cursor of the next page (`docs/INTERFACE.md`, "Listing").
 
 use crate::{
     catalogue::pet::{Pet, PetId, PetStatus},
     plain_integer,
 };
 
-/// The largest number of animals of a page: 1 to 100, by default 20.
+/// The largest number of animals on a page: 1 to 100, by default 20.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PageLimit(u8);
 
@@ -57,7 +57,7 @@ pub struct InvalidPageLimit;
 /// The query for one page of the catalogue, in ascending order of identifier.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct PetQuery {
-    /// The largest number of animals of the page.
+    /// The largest number of animals on the page.
     pub limit: PageLimit,
     /// The status of the animals; `None` for any.
     pub status: Option<PetStatus>,
@@ -68,7 +68,7 @@ pub struct PetQuery {
 /// The answer to a [`PetQuery`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PetPage {
-    /// The matching animals, at most `limit`, ascending by identifier.
+    /// The matching animals, at most the `limit` of the query, ascending by identifier.
     pub pets: Vec<Pet>,
     /// `true` if at least one more animal matches after the last of `pets`.
     pub more: bool,

@@ -1,4 +1,4 @@
-//! The animal, with and without an identifier, and its fields (interface, sections 2 and 3).
+//! The animal, with and without an identifier, and its fields (`docs/INTERFACE.md`, "Animals").
 
 use std::fmt;
 

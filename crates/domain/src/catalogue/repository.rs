@@ -54,11 +54,11 @@ pub trait PetRepository: Send + Sync {
     /// [`StoreError`].
     async fn list(&self, query: PetQuery) -> Result<Versioned<PetPage>, StoreError>;
 
-    /// Returns the version of the catalogue without waiting for the store. Returns `None` if the store has no cheap way
-    /// to read the version, which is the default.
+    /// Returns the version of the catalogue without waiting for the store. Returns `None` if the version is not known
+    /// now, if the store is not open, or if the store has no cheap way to read the version (the default).
     ///
-    /// An addition through this value changes the version before it is acknowledged. An addition by another process
-    /// changes the version within 100 ms.
+    /// An addition through this repository changes the version before it is acknowledged. An addition by another
+    /// process changes the version within 100 ms.
     fn version(&self) -> Option<CatalogueVersion> {
         None
     }

@@ -28,19 +28,20 @@ const PURGE_MARGIN: Duration = Duration::from_hours(1);
 #[cfg_attr(any(test, feature = "mocks"), mockall::automock)]
 #[async_trait]
 pub trait PetService: Send + Sync {
-    /// Returns one page of the catalogue (interface, section 4.1).
+    /// Returns one page of the catalogue (`docs/INTERFACE.md`, "Listing").
     ///
     /// # Errors
     /// [`StoreError`].
     async fn list(&self, query: PetQuery) -> Result<Versioned<PetPage>, StoreError>;
 
-    /// Adds an animal (interface, section 4.2), at most once in 24 hours for the same `idempotency`.
+    /// Adds an animal (`docs/INTERFACE.md`, "Adding"), at most once in 24 hours for the same `idempotency`.
     ///
     /// # Errors
     /// [`AddError`].
     async fn add(&self, pet: NewPet, idempotency: Option<Idempotency>) -> Result<Added, AddError>;
 
-    /// Returns the animal `id`, or `None` if there is none (interface, section 4.3).
+    /// Returns the animal `id`, or `None` if there is none (`docs/INTERFACE.md`, "Fetching an animal
+    /// (deprecated)").
     ///
     /// # Errors
     /// [`StoreError`].

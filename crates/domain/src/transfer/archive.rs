@@ -71,7 +71,7 @@ pub struct Rows {
     pub keys: Vec<ApiKey>,
     /// Idempotency records, also of animals that the store does not hold.
     pub records: Vec<IdempotencyRecord>,
-    /// From then on, the store assigns new identifiers above these identifiers.
+    /// After the call, the store assigns new identifiers above these identifiers.
     pub highest: HighestIds,
 }
 
@@ -89,7 +89,7 @@ pub struct HighestIds {
 /// # Contract
 /// - All methods see the same state of the store. A store that cannot keep the state any longer returns
 ///   [`StoreError::Unavailable`].
-/// - Rows come in ascending order. After a list of less than `limit` rows, no row follows.
+/// - Rows come in ascending order. A list of fewer than `limit` rows is the last.
 #[cfg_attr(any(test, feature = "mocks"), mockall::automock)]
 #[async_trait]
 pub trait Snapshot: Send {
@@ -99,8 +99,8 @@ pub trait Snapshot: Send {
     /// [`StoreError`].
     async fn counts(&mut self) -> Result<StoreCounts, StoreError>;
 
-    /// Returns the highest identifiers ever assigned or stored, without counting rows. A write that is refused because
-    /// the store is not open never raises these identifiers.
+    /// Returns the highest identifiers ever assigned or stored, without reading all rows. A write that is refused
+    /// because the store is not open never raises these identifiers.
     ///
     /// # Errors
     /// [`StoreError`].
@@ -139,7 +139,7 @@ pub struct RecordPosition {
 }
 
 impl RecordPosition {
-    /// Returns the position after every record of `pet` and of lower identifiers.
+    /// Returns the position after every record of `pet` and of animals with lower identifiers.
     #[must_use]
     pub const fn end_of(pet: PetId) -> Self {
         Self { pet, id: IdempotencyId([u8::MAX; 16]) }

@@ -26,12 +26,12 @@ pub enum Phase {
         /// The store that was handed over to this store; `None` if this store was never the target of a handover.
         from: Option<StoreId>,
     },
-    /// A mover writes. Nobody reads.
+    /// A mover writes. No service reads animals.
     Filling {
         /// The store that is copied.
         from: StoreId,
     },
-    /// No process writes.
+    /// No process writes. Only a handle that was opened with reads while sealed reads animals.
     Sealed {
         /// The store that replaces this store.
         to: StoreId,
@@ -95,8 +95,8 @@ impl Phase {
 pub struct StoreState {
     /// The identity of the store.
     pub id: StoreId,
-    /// Increases with each change of the state. A successor has a higher revision than the store before. Of two open
-    /// stores, the store with the higher revision is in use.
+    /// Increases with each change of the state. A successor has a higher revision than the store that it replaces. Of
+    /// two open stores, the store with the higher revision is in use.
     pub revision: i64,
     /// The number of transactions that changed animals in another way than by adding animals under new identifiers.
     /// Such changes come from SQL of another program, or from [`write_rows`](crate::Archive::write_rows).
@@ -152,7 +152,7 @@ pub enum WriterRole {
     /// A service or a command.
     #[default]
     Service,
-    /// The mover whose claim has this revision.
+    /// The mover whose change to [`Phase::Filling`] has this revision.
     Mover(i64),
 }
 

@@ -15,7 +15,7 @@ use crate::{
 pub enum Resolution {
     /// Keep the stored row, which is equal.
     Keep,
-    /// Write the row. The row replaces an older row.
+    /// Write the row, in place of an older row if there is one.
     Write,
 }
 
@@ -48,8 +48,8 @@ impl Resolution {
         }
     }
 
-    /// Returns the API key to write. `stored` has the identifier of `key`, and `digest_owner` has its digest. Two
-    /// copies of a key are [merged](ApiKey::merged_with), because a key is in use while its store is copied.
+    /// Returns the API key to write. `stored` has the identifier of `key`, and `digest_owner` has the digest of
+    /// `key`. Two copies of a key are [merged](ApiKey::merged_with), because a key is in use while its store is copied.
     ///
     /// # Errors
     /// [`ArchiveError::Conflict`] if `stored` is another key, or if a key with another identifier has the digest.

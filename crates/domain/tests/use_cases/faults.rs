@@ -1,7 +1,8 @@
 //! The use cases over a store that fails: a simulation that is the same in every run.
 //!
-//! A random sequence of operations runs once for each call of a port that it makes. That call fails before or after its
-//! effect. At the end, the store is compared with a model.
+//! Each random sequence of operations runs twice for each call of a port that it makes. The call fails before its
+//! effect in the first run, and after its effect in the second. At the end of a run, the store is compared with a
+//! model.
 
 use std::{fmt::Debug, sync::Arc, time::Duration};
 

@@ -1,4 +1,4 @@
-//! A store in memory whose calls fail once.
+//! A store in memory that fails one call.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 

@@ -23,9 +23,9 @@ use crate::support::{add, open, page, rex, url};
 /// The fate of a request.
 enum Fate {
     Answered,
-    /// The node carries it out, but the answer is lost.
+    /// The node carries the request out, but the answer is lost.
     AnswerLost,
-    /// The node refuses it.
+    /// The proxy refuses the request in the place of the node.
     Refused,
 }
 
@@ -36,7 +36,7 @@ fn puts(request: &str) -> bool {
     request.contains("request_put")
 }
 
-/// Starts a proxy to a node that handles one request for each connection. Returns its address.
+/// Starts a proxy to a node, with one thread for each connection. Returns the proxy's address.
 fn proxy(node: String, fates: Arc<Fates>) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap().to_string();
@@ -129,8 +129,8 @@ async fn a_failed_transaction_fails_its_own_additions_alone() {
         if is_third { Fate::Refused } else { Fate::Answered }
     };
     let proxy = proxy(etcd.endpoints(), Arc::new(fates));
-    // The first transaction creates the store, and the second one holds the first addition. On a busy machine, the large
-    // ones take longer than a call may by default.
+    // The first transaction creates the store, and the second one holds the first addition. On a busy machine, a
+    // large transaction takes longer than a call may by default.
     let patient = format!("etcd://{proxy}/zoo?request_timeout=60s&call_timeout=60s");
     let store = Arc::new(open(&patient).await);
     let add_one = |key: u16| {

@@ -55,8 +55,8 @@ async fn the_rest_of_a_deleted_store_is_recognized() {
     }
 }
 
-/// Sends a request to the first node, and returns the body of the answer. A node takes long to hash a password beside
-/// other work.
+/// Sends a request to the first node, and returns the body of the answer. The timeout is long, because a busy node
+/// takes long to hash a password.
 fn post(etcd: &Etcd, path: &str, fields: &str, json: &str) -> String {
     let mut stream = TcpStream::connect(etcd.endpoints()).unwrap();
     stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
@@ -94,6 +94,7 @@ async fn a_store_has_one_identity_under_every_name_of_its_node() {
 async fn a_user_needs_rights_on_the_prefix_alone_and_the_token_is_renewed() {
     let etcd = etcd_or_skip("a_user_needs_its_prefix", 1).unwrap();
     let plain = url(&etcd);
+    // The node may take long to hash a password, and to start.
     let with_user = |user: &str| {
         plain.replace("etcd://", &format!("etcd://{user}@"))
             + "?request_timeout=20s&call_timeout=30s"
@@ -118,7 +119,6 @@ async fn a_user_needs_rights_on_the_prefix_alone_and_the_token_is_renewed() {
         let path = if path == "auth/enable" { "enable" } else { path };
         post(&etcd, &format!("/v3/auth/{path}"), "", &body);
     }
-    // The node may take long to start.
     let store = open(&with_user("me:hush%40")).await;
     add(&store).await;
     for (url, says) in [

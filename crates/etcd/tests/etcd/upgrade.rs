@@ -159,7 +159,7 @@ async fn an_unforced_step_to_2_0_does_not_start_while_a_process_writes() {
     assert_eq!(upgraded(&etcd, UpgradeMode::Force).await, (1, vec![2]));
 }
 
-/// The writer of this test does not pause after the step has lost a comparison, as a process of 1.2.0 would.
+/// Like a process of 1.2.0, the writer of this test does not pause after the step has lost a comparison.
 #[needs(etcd)]
 #[tokio::test(flavor = "multi_thread")]
 async fn a_forced_step_to_2_0_completes_while_a_process_writes() {

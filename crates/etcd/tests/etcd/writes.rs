@@ -176,7 +176,7 @@ async fn only_changed_keys_are_read_again() {
     let (third, ids, _) = changed(Some(second)).await;
     assert_eq!((ids, third.revision), (vec![], second.revision));
     assert!(third.position > second.position);
-    // The keys had another revision at this position, or it is in the future.
+    // The keys had another revision at this position, or the position is in the future.
     save(vec![key(5)], vec![]).await;
     let future = KeyMark { position: third.position + 1000, ..third };
     for unknown in [KeyMark { revision: first.revision, ..third }, future] {

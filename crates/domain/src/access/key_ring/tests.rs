@@ -127,7 +127,7 @@ fn changes(revision: u128, rows: &[(u8, u64)], sum: u64) -> KeyChanges {
 
 #[tokio::test]
 async fn all_keys_are_loaded_only_if_the_changes_are_incomplete() {
-    /// The known revision, the answer, and the keys that are live then.
+    /// The known revision, the answer, and the keys that are live then; `None` if the same refresh loads again.
     type Load = (Option<u128>, Result<KeyChanges, StoreError>, Option<&'static [u8]>);
     let revoked = ApiKey { revoked_at: Some(START), ..stored(1) };
     let rolled = ApiKey { digest: secret(4).digest(), ..stored(2) };
