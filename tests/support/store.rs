@@ -297,11 +297,15 @@ impl Store {
 
     /// Counts the animals, without the service.
     pub(crate) fn pets(&self) -> usize {
+        self.try_pets().unwrap()
+    }
+
+    /// Counts the animals like [`pets`](Self::pets). Returns `None` if they cannot be read: SQLite refuses to read while
+    /// a process is stopped that recovers the write-ahead log.
+    pub(crate) fn try_pets(&self) -> Option<usize> {
         match &self.prefix {
-            Some(prefix) => prefix.count("pets/"),
-            None => {
-                self.text("SELECT count(*) || '' FROM pet", wait::LIMIT).unwrap().parse().unwrap()
-            }
+            Some(prefix) => Some(prefix.count("pets/")),
+            None => self.text("SELECT count(*) || '' FROM pet", wait::LIMIT)?.parse().ok(),
         }
     }
 

@@ -106,7 +106,8 @@ fn config_check_checks_every_setting_and_does_not_open_the_store() {
         assert_eq!(served.code, Some(code), "{served:?}");
         assert!(served.stderr.contains(says), "{served:?}");
     }
-    check(&["--store=sqlite:a.db", "--next-store=sqlite:a.db"]).fails(2, "name the same store; name two");
+    check(&["--store=sqlite:a.db", "--next-store=sqlite:a.db"])
+        .fails(2, "name the same store; name two");
 }
 
 #[test]
