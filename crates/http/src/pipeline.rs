@@ -68,17 +68,19 @@ where
     }
     let may_only_read = |caller: &Caller| caller.rights == KeyRights::ReadOnly;
     let writes = operation.writes();
+    // A deletion has no body (RFC 9110, section 9.3.5).
+    let is_json = writes && *operation.method != hyper::Method::DELETE;
     if writes && caller.is_some_and(may_only_read) {
         return Err(ApiError::forbidden());
     }
 
-    if writes {
+    if is_json {
         headers::require_json(&head.headers)?;
     }
     let limits = &state.settings.limits;
     body.require_fitting(limits.max_body)?;
     let content =
-        if writes { body.read(limits.max_body, limits.body_timeout).await? } else { Bytes::new() };
+        if is_json { body.read(limits.max_body, limits.body_timeout).await? } else { Bytes::new() };
     if !operation.takes_query {
         query::require_none(head.uri.query())?;
     }

@@ -38,8 +38,8 @@ pub(crate) struct Operation {
 }
 
 impl Operation {
-    /// Returns whether the operation needs a key that may write, and reads a body, which must be JSON by its media type.
-    /// Other operations ignore a body within the size limit.
+    /// Returns whether the operation needs a key that may write. Except for a deletion, it then reads a body, which must be
+    /// JSON by its media type. Other operations ignore a body within the size limit.
     pub(crate) fn writes(&self) -> bool {
         self.method != Method::GET
     }
