@@ -1,5 +1,5 @@
 //! The answer to a request. [`answer`] cannot fail: it turns every error of the pipeline into a response, records the
-//! request once, and adds the headers that every response has.
+//! request once, and adds the headers that do not depend on the handler.
 
 use std::{panic::AssertUnwindSafe, pin::pin, time::Duration};
 
@@ -115,7 +115,7 @@ fn decorate(response: &mut Response, state: &State, head: &Parts, target: Target
     }
     cors::add_headers(&state.settings.cors_origins, &head.headers, headers);
     let is_head = head.method == Method::HEAD;
-    // hyper sets `Content-Length` only over HTTP/1, for a body that is not empty.
+    // hyper sets `Content-Length` only over HTTP/1, and never in a response to HEAD.
     let lacks_length = is_head || head.version == Version::HTTP_2 || length == 0;
     let may_have_length = ![StatusCode::NO_CONTENT, StatusCode::NOT_MODIFIED].contains(&status);
     if lacks_length && may_have_length {

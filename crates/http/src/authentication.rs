@@ -33,7 +33,7 @@ const MAX_WAIT: Duration = Duration::from_secs(1);
 pub struct KeyRingAuthenticator {
     ring: Arc<KeyRing>,
     refreshes: watch::Sender<Refreshes>,
-    /// `true` if a request has arrived since the last refresh began.
+    /// `true` if a refresh was requested since the last refresh began.
     is_asked: AtomicBool,
     asked: Notify,
 }
@@ -51,7 +51,8 @@ struct Refreshes {
 }
 
 impl KeyRingAuthenticator {
-    /// Creates an authenticator over `ring`. Nothing else may refresh `ring`.
+    /// Creates an authenticator over `ring`. Nothing else may refresh `ring`, because only one refresh may run at a
+    /// time.
     #[must_use]
     pub fn new(ring: Arc<KeyRing>) -> Self {
         let refreshes = watch::Sender::new(Refreshes::default());

@@ -37,12 +37,13 @@
 //! # The path of a request
 //! 1. `server` accepts connections, and drains them at the end.
 //! 2. `connection` detects the version of HTTP and reads requests with hyper or, for HTTP/2, with h2.
-//! 3. `answer` turns every request into a response. It cannot fail, and adds the headers that every response has.
+//! 3. `answer` turns every request into a response. It cannot fail, and adds the headers that do not depend on the
+//!    handler.
 //! 4. `route` is the table of addresses: each row lists the checks of its operations.
 //! 5. `pipeline` runs the checks that the row lists for a request, and then its handler.
 //! 6. `handlers` run the operations.
-//! 7. `response` writes the parts of a response: `error` maps failures to statuses and codes, `representation` chooses the
-//!    content coding.
+//! 7. `response` writes the parts of a response: `error` maps failures to statuses and codes, `representation` chooses
+//!    the content coding.
 //!
 //! `request` reads the parts of a request. `settings` holds the operator's settings, and `state` the values that all
 //! requests share. `authentication` keeps the API keys in memory fresh, and `rate_limit` bounds the requests of each

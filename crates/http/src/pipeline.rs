@@ -1,6 +1,6 @@
 //! The checklist of every request, in the documented order: framing, preflight, credential, rate, route, method,
-//! retired operation, rights, media type, size, body, query, and last the handler. The row of the route table says which
-//! checks an operation needs.
+//! retired operation, rights, media type, size, body, query, and last the handler. The row of the route table says
+//! which checks an operation needs.
 
 use bytes::Bytes;
 use hyper::{
@@ -89,7 +89,8 @@ where
         .await
 }
 
-/// Returns the caller of the key in the `Authorization` header, and fills `credential`. Keys in other places are ignored.
+/// Returns the caller of the key in the `Authorization` header, and fills `credential`. Keys in other places are
+/// ignored.
 ///
 /// # Errors
 /// 401 after a delay, 429, or the error of the key store.

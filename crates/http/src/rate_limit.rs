@@ -1,4 +1,5 @@
-//! A rate limit per key, by the generic cell rate algorithm. The algorithm stores one instant for each key.
+//! A rate limit per key, such as an API key or the cause of a log line, by the generic cell rate algorithm. The
+//! algorithm stores one instant for each key.
 
 use std::{
     collections::HashMap,
@@ -14,8 +15,8 @@ use std::{
 use tokio::time::Instant;
 use xxhash_rust::xxh3::xxh3_64;
 
-/// The largest number of tracked keys, more than the 10,000 live API keys of a store. At the limit, the keys at rest
-/// are dropped, that is, keys whose next request is due. If few keys are at rest, all keys are dropped.
+/// The largest number of tracked keys, more than the 10,000 live API keys that a store may hold. At the limit, the keys
+/// at rest are dropped, that is, keys whose next request is due. If fewer than half are at rest, all are dropped.
 const MAX_TRACKED: usize = 16_384;
 /// The usual burst after a rest: the requests or lines of this duration may come at once.
 pub(crate) const BURST: Duration = Duration::from_secs(1);
@@ -38,8 +39,8 @@ pub(crate) struct RateLimit<K> {
 }
 
 impl<K: Copy + Eq + Hash> RateLimit<K> {
-    /// Creates a limit of `per_second` requests per second. After a rest of `burst`, the requests of that time may come at
-    /// once.
+    /// Creates a limit of `per_second` requests per second. After a rest of `burst`, the requests of that time may come
+    /// at once.
     pub(crate) fn new(per_second: NonZeroU32, burst: Duration) -> Self {
         let interval = Duration::from_secs(1) / per_second.get();
         Self { interval, tolerance: burst.saturating_sub(interval), next: Mutex::default() }
@@ -54,8 +55,8 @@ impl<K: Copy + Eq + Hash> RateLimit<K> {
             return false;
         }
         if all.len() >= MAX_TRACKED && !all.contains_key(&key) {
-            // Drops the keys at rest. If few keys are at rest, drops all keys, because otherwise each further request would
-            // scan the table.
+            // Drops the keys at rest. If many keys remain, drops all, because otherwise each new key would soon scan
+            // the table again.
             all.retain(|_, next| *next > now);
             if all.len() > MAX_TRACKED / 2 {
                 all.clear();
@@ -83,8 +84,8 @@ impl LineBudget {
         Self { all, causes, unwritten: AtomicU64::new(0) }
     }
 
-    /// Takes one line. Returns the number of omitted lines since the last written line, or `None` if the budget of this kind
-    /// or of `cause` is used up.
+    /// Takes one line. Returns the number of omitted lines since the last written line, or `None` if the budget of this
+    /// kind or of `cause` is used up.
     pub(crate) fn take(&self, cause: Option<&str>) -> Option<u64> {
         let has_line = |cause: &str| self.causes.try_acquire(xxh3_64(cause.as_bytes()));
         if cause.is_none_or(has_line) && self.all.try_acquire(()) {

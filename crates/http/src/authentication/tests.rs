@@ -81,7 +81,7 @@ fn service(takes: Duration) -> (Arc<Slow>, Arc<KeyRingAuthenticator>) {
     (store, service)
 }
 
-/// Returns whether the keys in memory grant the key; `None` if the keys could not be read.
+/// Returns whether a check accepts the key of `seed`; `None` if the keys could not be read.
 async fn grants(service: &KeyRingAuthenticator, seed: u8) -> Option<bool> {
     match service.authenticate(&secret(seed)).await {
         Ok(_) => Some(true),

@@ -1,4 +1,4 @@
-//! Authentication and rate limits: accepted requests and late refusals.
+//! Authentication and rate limits: the delay of refusals, and the requests that count for the rate of a key.
 
 use std::{num::NonZeroU32, sync::Arc, time::Duration};
 
@@ -88,7 +88,7 @@ async fn every_refusal_is_delayed_and_a_new_key_works() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn every_request_with_a_key_counts_for_the_rate_of_the_key() {
+async fn every_request_under_the_base_path_counts_for_the_rate_of_its_key() {
     let methods = [Method::GET, Method::HEAD, Method::POST, Method::OPTIONS, Method::DELETE];
     let paths = ["/v1", "/v1/pets?limit=0", "/v1/pets/x", "/v1/store/orders", "/v1/nothing"];
     for method in &methods {
