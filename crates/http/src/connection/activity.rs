@@ -53,8 +53,8 @@ struct Inner {
     /// The deadline for a complete request head, or for the start of the next head. `None` while a request is in
     /// flight, and while the socket is blocked before the next head has begun.
     read_deadline: Option<(Instant, Reason)>,
-    /// The deadline by which the client must read more of its responses. `None` if there are no `answers` and the
-    /// socket is not `blocked`, unless the deadline has passed.
+    /// The deadline by which the client must read more of its responses. Set while there are `answers` or the socket is
+    /// `blocked`. A deadline that has passed stays.
     write_deadline: Option<Instant>,
 }
 
@@ -90,8 +90,8 @@ impl Activity {
         InFlightRequest { activity: Arc::clone(self), is_sending: false, length: 0 }
     }
 
-    /// Notes that bytes were read over HTTP/1. If no request is in flight, the bytes start a request head and the
-    /// header timeout.
+    /// Notes that bytes were read over HTTP/1. If no request is in flight and no head has begun, the bytes start a
+    /// request head and the header timeout.
     pub(super) fn note_read(&self) {
         let mut inner = self.lock();
         if inner.requests == 0 && !inner.awaits_head() {
@@ -144,7 +144,7 @@ impl Activity {
         }
     }
 
-    /// Waits until the request head, keep-alive or response write deadline has passed. Returns the reason.
+    /// Waits until one of the deadlines has passed, or a blocked response has lost its memory. Returns the reason.
     pub(super) async fn wait_until_inactive(&self) -> Reason {
         loop {
             let wake = {
@@ -185,7 +185,8 @@ impl Inner {
         self.write_deadline.get_or_insert_with(|| Instant::now() + limit);
     }
 
-    /// Updates the deadlines after a request has ended, the socket has become writable, or the idle timeout has changed.
+    /// Updates the deadlines after a request has ended, the socket has become writable, or the idle timeout has
+    /// changed.
     fn note_end(&mut self) {
         let is_blocked = self.blocked.is_some();
         if self.answers == 0 && !is_blocked {
@@ -221,8 +222,8 @@ impl InFlightRequest {
     }
 
     /// Returns the largest length of the next piece of the body, in bytes. Between two pieces of this body, each other
-    /// response of the connection sends a piece. So a client that reads at [`MIN_RATE`] takes a piece of every response
-    /// within the write timeout, unless the pieces have [`MIN_PIECE`] bytes.
+    /// response of the connection sends a piece. With this length, a client that reads at [`MIN_RATE`] takes a piece of
+    /// every response within the write timeout, unless the length is raised to [`MIN_PIECE`].
     pub(super) fn next_piece(&self) -> usize {
         let inner = self.activity.lock();
         let in_time = MIN_RATE.saturating_mul(inner.limits.write_timeout.as_secs());

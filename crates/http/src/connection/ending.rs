@@ -2,7 +2,8 @@
 //!
 //! Closing a socket with unread bytes resets the connection, and the client may lose the last response. So the server
 //! first shuts down its write side, then reads and drops further bytes for a while. Over HTTP/2, a request body that is
-//! dropped before its end resets the stream. Some clients, such as curl 7.88, then lose the response.
+//! dropped before its end resets the stream, and some clients, such as curl 7.88, then lose the response. So the rest
+//! of the body is read and dropped too.
 
 use std::time::Duration;
 
@@ -22,7 +23,7 @@ const MAX_TIME: Duration = Duration::from_secs(5);
 /// The longest time without a byte from the client.
 const MAX_SILENCE: Duration = Duration::from_secs(1);
 
-/// The state of the drain: begun or not.
+/// The state of the drain, in which the server finishes its requests and ends: begun or not.
 #[derive(Debug)]
 pub(crate) struct Drain {
     /// A semaphore without permits, closed when the drain begins. Each request checks it with one atomic load.
@@ -47,8 +48,8 @@ impl Drain {
         self.begun.is_closed()
     }
 
-    /// Resolves when idle connections close: `delay` after the start of the drain. The delay gives a load balancer the
-    /// time to see that the service is not ready.
+    /// Resolves when idle connections close: `delay` after the start of the drain, or after the call if the drain has
+    /// begun before. The delay gives a load balancer the time to see that the service is not ready.
     pub(crate) async fn last_call(&self) {
         // There are no permits, so `acquire` returns when the semaphore is closed.
         let _ = self.begun.acquire().await;
@@ -56,7 +57,8 @@ impl Drain {
     }
 }
 
-/// Writes `last_words`, shuts down the write side, and reads until the client closes the connection or a limit is reached.
+/// Writes `last_words`, shuts down the write side, and reads until the client closes the connection or a limit is
+/// reached.
 pub(super) async fn linger(mut stream: impl AsyncRead + AsyncWrite + Unpin, last_words: &[u8]) {
     // On the heap, so that the future of an idle connection stays small.
     let mut space = vec![0; 4096];

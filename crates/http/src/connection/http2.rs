@@ -136,8 +136,8 @@ async fn respond_to(
     tokio::join!(send(response, respond, &state, in_flight, memory), rest);
 }
 
-/// Sends a response as fast as the client reads it. Resets a stream whose client reads nothing for too long. The request is
-/// in flight until the body is written.
+/// Sends a response as fast as the client reads it. Resets a stream whose client reads nothing for too long. The
+/// request is in flight until the body is written.
 async fn send(
     response: Response,
     mut respond: SendResponse<Bytes>,
@@ -183,8 +183,8 @@ async fn send(
     }
 }
 
-/// Waits for the client's windows. Returns the number of bytes that have room, at most `max`, or `None` if the stream has
-/// ended.
+/// Waits for the client's windows. Returns the number of bytes that have room, at most `max`, or `None` if the stream
+/// has ended.
 async fn wait_for_windows(stream: &mut SendStream<Bytes>, max: usize) -> Option<usize> {
     stream.reserve_capacity(max);
     while stream.capacity() == 0 {

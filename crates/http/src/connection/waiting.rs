@@ -1,7 +1,7 @@
 //! The memory bound of all connections together: requests of HTTP/2, and response bodies that wait for their clients.
 //!
 //! A client that asks for much and reads nothing can neither fill the memory nor disturb other clients. Over HTTP/2, a
-//! request takes one lock three times. Over HTTP/1, only a response that the socket does not accept at once is counted.
+//! request takes one lock a few times. Over HTTP/1, only a response that the socket does not accept at once is counted.
 
 use std::{
     collections::BTreeMap,
@@ -21,7 +21,7 @@ use crate::request::body::yield_once;
 
 /// The memory of a request besides its response body, in bytes: head, stream and task.
 const OVERHEAD: usize = 4096;
-/// The write timeout while more than half of the memory is used.
+/// The write timeout of greedy connections while more than half of the memory is used.
 pub(super) const SHORT_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Requests and waiting response bodies, with the bound of their memory.
@@ -87,16 +87,16 @@ impl Inner {
         self.bytes > self.max / 2
     }
 
-    /// Returns whether a connection holds at least an equal share of the memory. Only greedy connections lose responses, so
-    /// they do not disturb clients with few requests.
+    /// Returns whether a connection holds at least an equal share of the memory in use. Only greedy connections lose
+    /// responses, so they do not disturb clients with few requests.
     fn is_greedy(&self, connection: &ConnectionMemory) -> bool {
         let share = self.bytes / self.connections.max(1);
         let bytes = connection.bytes.load(Ordering::Relaxed);
         bytes > 0 && bytes >= share
     }
 
-    /// Ends bodies of greedy connections until there is room for `bytes` bytes. The body whose last progress is longest
-    /// ago ends first.
+    /// Ends waiting bodies of greedy connections until there is room for `bytes` bytes, or no such body is left. The
+    /// body whose last progress is longest ago ends first.
     fn make_room(&mut self, bytes: usize) {
         while self.bytes + bytes > self.max {
             let mut all = self.bodies.iter();
@@ -185,8 +185,9 @@ impl WaitingBody {
         }
     }
 
-    /// Returns the time at which the body ends if its client takes nothing more: `timeout` after the last progress, or a
-    /// second if memory is short and the connection is greedy. The time is in the past if the body has lost its memory.
+    /// Returns the time at which the body ends if its client takes nothing more: `timeout` after the last progress, or
+    /// a second if memory is short and the connection is greedy. The time is in the past if the body has lost its
+    /// memory.
     pub(super) fn deadline(&self, timeout: Duration) -> Instant {
         let Some((progress, _)) = &self.waiting else { return Instant::now() + timeout };
         let inner = self.connection.all.lock();
@@ -204,7 +205,8 @@ impl WaitingBody {
         let wake = if let Some((_, wake)) = &self.waiting {
             Arc::clone(wake)
         } else {
-            // A body outside the table cannot end early. Such bodies may take half of the memory.
+            // A body outside the table cannot end early. So it enters the table at once if more than half of the memory
+            // is used.
             if !self.connection.all.lock().is_short() {
                 // Most often the task of the connection writes the body at once, and no timer is needed.
                 yield_once().await;

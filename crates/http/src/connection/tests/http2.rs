@@ -201,8 +201,8 @@ async fn a_head_of_more_than_16_kib_is_refused() {
     }
 }
 
-/// Reads an answer at `rate` bytes per second until it is whole or the server ends the connection. Returns the number of
-/// bytes and the time.
+/// Reads an answer at `rate` bytes per second until it is whole or the server ends the connection. Returns the number
+/// of bytes and the time.
 async fn body_at_rate(rate: u32) -> (usize, Duration) {
     let (mut client, _task) = connect(1 << 16);
     let no_window = [0, 4, 0, 0, 0, 0];
@@ -351,6 +351,7 @@ async fn a_refusal_that_may_not_wait_keeps_the_connection_open() {
     authenticator.expect_key_label().returning(|_| None);
     let (pets, authenticator) = (Arc::new(Slow), Arc::new(authenticator));
     let clock = Arc::new(ManualClock::new(Timestamp(0)));
+    // Only one refusal may wait, so one of two requests is answered 429 at once.
     let limits = Limits { max_connections: NonZeroUsize::MIN, ..Limits::default() };
     let ports = Ports { pets, authenticator, clock };
     let (client, _task) = connect_within(1 << 16, limits, ports);
