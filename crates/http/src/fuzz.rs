@@ -14,7 +14,7 @@ use crate::{
 };
 
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
-/// The upper bound for the length of a message, in bytes.
+/// The upper bound for the length of an error message, in bytes.
 const MAX_MESSAGE: usize = 8 * 1024;
 
 /// Returns the cursor of a position as a string.

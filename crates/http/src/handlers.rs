@@ -18,7 +18,7 @@ use crate::{
     state::State,
 };
 
-/// A request that has passed every check of its operation.
+/// A request that has passed the checks of the pipeline.
 pub(crate) struct RequestContext<'r> {
     pub(crate) state: &'r State,
     pub(crate) head: &'r Parts,

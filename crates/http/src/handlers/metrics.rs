@@ -1,4 +1,4 @@
-//! The operation of the metrics listener: `/metrics`, in the text format of Prometheus.
+//! The operation of `/metrics`, which only the metrics listener has, in the text format of Prometheus.
 //!
 //! The metrics listener needs no key, so it belongs on an address that only the monitoring system reaches. It runs
 //! until the drain has ended.
@@ -29,8 +29,8 @@ const READ_TIMEOUT: Duration = Duration::from_secs(5);
 const TEXT: HeaderValue = HeaderValue::from_static("text/plain; version=0.0.4");
 
 impl Monitor {
-    /// Creates the state of the metrics listener. The limits with a constant in this file are those of the metrics
-    /// listener, and there is no page cache. The other limits are those of the service. Only failures are logged.
+    /// Creates the state of the metrics listener. The listener has the limits that are constants of this file, no page
+    /// cache, and the other limits of the service. It logs only failures.
     pub(crate) fn into_state(self) -> State {
         let Settings { environment, limits, .. } = &self.service.settings;
         let limits = Limits {

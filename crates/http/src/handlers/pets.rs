@@ -57,7 +57,7 @@ pub(crate) async fn get(context: RequestContext<'_>) -> Result<Response, ApiErro
     answer(&context, Resource::Pet(id), Some(pet_template), read).await
 }
 
-/// Adds an animal, or answers a repeated request with the first answer (createPet).
+/// Adds an animal, or answers a repeated request with the animal of the first (createPet).
 pub(crate) async fn create(context: RequestContext<'_>) -> Result<Response, ApiError> {
     let RequestContext { state, head, success, caller, ref body, .. } = context;
     let caller = caller.ok_or_else(|| ApiError::unauthorized(false))?.digest;
@@ -82,7 +82,7 @@ pub(crate) async fn create(context: RequestContext<'_>) -> Result<Response, ApiE
     Ok(response)
 }
 
-/// Answers with `resource`, from the cache if it holds the current version of the catalogue. Otherwise reads the
+/// Answers with `resource`, from the cache if its entry has the current version of the catalogue. Otherwise reads the
 /// resource, and caches it if the read has a version. A `template` replaces the usual headers.
 async fn answer(
     context: &RequestContext<'_>,

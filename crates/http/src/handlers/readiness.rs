@@ -24,7 +24,8 @@ type Outcome = Result<(), ApiError>;
 pub(crate) struct Readiness(Arc<Mutex<Option<(Instant, Outcome)>>>);
 
 impl Readiness {
-    /// Returns the outcome of the latest read, or reads again if that outcome is too old. A read ends after `limit`.
+    /// Returns the outcome of the latest read, or reads again if that outcome is too old. A read ends after `limit` at
+    /// the latest.
     ///
     /// # Errors
     /// The store did not answer the read.
@@ -85,7 +86,8 @@ mod tests {
 
     const LIMIT: Duration = Duration::from_secs(30);
 
-    /// A store whose reads take `takes`. The store counts the reads that have begun and the reads that run.
+    /// A pet service whose reads take `takes`, and fail if `fails`. `began` counts the reads that have begun, and each
+    /// running read holds a reference to `under_way`.
     #[derive(Default)]
     struct Store {
         takes: Duration,

@@ -1,8 +1,8 @@
 //! The ids of a request: the request id, and the trace of the client (W3C Trace Context, level 1).
 //!
 //! A request with a valid `traceparent` becomes a span of the client's trace. The log names the trace, and the response
-//! names the span in `traceresponse`, a header of the next level of the specification. The service sends no requests,
-//! so it begins no traces and ignores `tracestate`.
+//! names the span in `traceresponse`, a header of a later level of the specification. The service sends no requests, so
+//! it begins no traces and ignores `tracestate`.
 
 use std::{
     hash::{BuildHasher, RandomState},

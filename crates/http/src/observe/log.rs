@@ -25,8 +25,8 @@ const METHODS: [&str; 9] =
 /// The routes of health checks.
 const PROBES: [&str; 2] = ["/livez", "/readyz"];
 
-/// Counts an answered request, and writes its log line if the settings and the budget allow the line. Returns the request
-/// id, and the `traceresponse` if the request belongs to a trace.
+/// Counts an answered request, and writes its log line if the settings and the budget allow the line. Returns the
+/// request id, and the `traceresponse` if the request belongs to a trace.
 ///
 /// `head` is `None` if the head did not arrive whole. `route` is the template of the route, if there is a route.
 pub(crate) fn record(

@@ -1,7 +1,7 @@
 //! Counters for Prometheus.
 //!
-//! A successful request increments series that were looked up at the start, so metrics cost at most 3 % of a request. A
-//! server without a metrics listener has no [`Metrics`].
+//! A successful request increments series that were looked up when the server was created, so metrics cost at most 3 %
+//! of a request. A server without a metrics listener has no [`Metrics`].
 
 use std::{
     collections::BTreeSet,
@@ -199,7 +199,8 @@ impl Metrics {
         self.deprecated_callers.insert(caller.digest, count);
     }
 
-    /// Returns the series of the API key `name` in `counts`, with value 0 if the series is new.
+    /// Returns the series of the API key `name` in `counts`, or the series of all other keys if [`MAX_NAMES`] names
+    /// have series. A new series has value 0.
     pub(crate) fn of_key(&self, counts: &IntCounterVec, name: &str) -> IntCounter {
         let mut names = self.key_names.lock().unwrap_or_else(PoisonError::into_inner);
         let own = names.contains(name) || names.len() < MAX_NAMES && names.insert(name.to_owned());

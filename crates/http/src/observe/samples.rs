@@ -5,8 +5,8 @@ use std::{fmt::Write as _, sync::Arc};
 /// One sample of a metric: its value at the time of the scrape.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sample {
-    /// The whole name of the metric: `petstore_`, the kind of store, the subject, and the unit. The name of a counter
-    /// ends in `_total`.
+    /// The whole name of the metric. It begins with `process_` for the process, and otherwise with `petstore_`, which
+    /// the kind of store follows for a store. It ends in the unit, if there is one, and for a counter in `_total`.
     pub name: &'static str,
     /// The help text of the metric, one sentence. Samples with equal names have equal help texts.
     pub help: &'static str,

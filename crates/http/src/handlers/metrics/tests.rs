@@ -50,7 +50,7 @@ impl Authenticator for Keys {
     }
 }
 
-/// Returns the metrics of a service with these keys and a store that answers or fails.
+/// Returns the metrics of a service with these keys. Reads of its catalogue fail if `is_gone`.
 async fn scrape(keys: Keys, is_gone: bool) -> String {
     let ports = Ports {
         pets: pets(is_gone),

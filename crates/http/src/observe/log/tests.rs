@@ -34,8 +34,9 @@ pub(crate) struct Lines(Arc<Mutex<Vec<(Level, String)>>>);
 
 impl Default for Lines {
     fn default() -> Self {
-        // While there is one subscriber, tracing asks the thread that first reaches an event whether the event is wanted.
-        // A test on another thread has no subscriber, so its answer would silence the event everywhere.
+        // While there is one subscriber, tracing asks the thread that first reaches an event whether the event is
+        // wanted. A test on another thread has no subscriber, so its answer would silence the event everywhere. With a
+        // second subscriber, tracing asks them all.
         static OTHER: LazyLock<Dispatch> = LazyLock::new(|| Dispatch::new(NoSubscriber::new()));
         LazyLock::force(&OTHER);
         Self(Arc::default())
