@@ -1,4 +1,4 @@
-//! The addresses of the interface.
+//! The paths of addresses: the base path, and the decoding of needless escapes.
 
 use hyper::Uri;
 
@@ -42,8 +42,8 @@ pub(crate) fn normalize(uri: &mut Uri) {
     }
 }
 
-/// Decodes the two hexadecimal digits at the beginning of `escaped`. Returns the character if it is unreserved (RFC 3986,
-/// section 2.3), and the rest of the text.
+/// Decodes the two hexadecimal digits at the beginning of `escaped`. Returns the character if it is unreserved (RFC
+/// 3986, section 2.3), and the rest of the text.
 fn unreserved(escaped: &str) -> Option<(char, &str)> {
     let (digits, after) = escaped.split_at_checked(2)?;
     let is_hex = digits.bytes().all(|digit| digit.is_ascii_hexdigit());

@@ -91,8 +91,8 @@ where
         Ok(())
     }
 
-    /// Skips the bytes of an unread body that have arrived, without waiting for more. Returns `true` if the body has ended,
-    /// so that the connection can serve the next request.
+    /// Skips the bytes of an unread body that have arrived, without waiting for more. Returns `true` if the body has
+    /// ended, so that the connection can serve the next request.
     pub(crate) async fn skip_arrived(&mut self, headers: &HeaderMap, limit: usize) -> bool {
         // A read would send `100 Continue` and so invite the client to send the body.
         if self.has_ended || headers.contains_key(EXPECT) || !self.is_announced_within(limit) {

@@ -30,8 +30,8 @@ pub(crate) fn encode(position: CursorPosition) -> [u8; CHARS] {
     text
 }
 
-/// Returns the position of a cursor; `None` if this service has not made the cursor. The checksum detects a mangled
-/// cursor. A cursor grants no access, so it needs no signature.
+/// Returns the position of a cursor; `None` if [`encode`] returns no such text. The checksum detects a mangled cursor.
+/// A cursor grants no access, so it needs no signature.
 pub(crate) fn decode(text: &str) -> Option<CursorPosition> {
     let mut bytes = [0; LENGTH];
     URL_SAFE_NO_PAD.decode_slice(text, &mut bytes).ok()?;

@@ -68,7 +68,7 @@ mod tests {
 
     use super::{is_host_and_port, require_unambiguous};
 
-    /// The grammar of RFC 3986, appendix A, as a regular expression: a host that is not empty, and a port.
+    /// The grammar of RFC 3986, appendix A, as a regular expression: a host that is not empty, with or without a port.
     fn grammar() -> String {
         let h16 = "[0-9A-Fa-f]{1,4}";
         let dec_octet = "(25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9][0-9]|[0-9])";

@@ -46,7 +46,7 @@ pub(crate) fn list_pets(query: Option<&str>) -> Result<PetQuery, ApiError> {
     let position = cursor.map(|text| cursor::decode(&text).ok_or(UNREADABLE));
     let position = value("cursor", position, &mut errors);
     let start = PetQuery { limit: limit.unwrap_or_default(), status, after: None };
-    // The cursor cannot be compared with an invalid `status`.
+    // After an error, the cursor is not compared with `status`, which may be invalid.
     let position = position.filter(|_| errors.is_empty());
     let resumed = position.map(|position| position.resume(start.limit, status));
     let query = value("cursor", resumed, &mut errors).unwrap_or(start);

@@ -1,7 +1,7 @@
 //! The cache of encoded pages and animals, each valid for one version of the catalogue.
 //!
-//! A hit needs no query, no encoding and no compression. This saves most of the processor time of a list, and a quarter
-//! of the processor time of one animal. The cache takes up to
+//! A hit needs no query and no encoding, and only the first request that accepts gzip compresses. This saves most of
+//! the processor time of a list, and a quarter of the processor time of one animal. The cache takes up to
 //! [`Limits::page_cache`](crate::settings::Limits::page_cache) bytes of memory.
 
 use std::sync::Arc;
@@ -26,7 +26,8 @@ pub(crate) enum Resource {
 /// The cache. An entry is valid only in the version in which it was read, so a write need not remove entries.
 pub(crate) struct PageCache(Cache<Resource, Entry, Weight>);
 
-/// A resource in a version, with its weight. The weight must not change while the entry is in the table.
+/// The version, the representation and the weight of a resource. The weight is stored, because it must not change while
+/// the entry is in the table, but compression enlarges the representation.
 type Entry = (CatalogueVersion, Arc<Representation>, u64);
 
 #[derive(Clone)]
@@ -54,8 +55,8 @@ impl PageCache {
         (read_in == version).then_some(representation)
     }
 
-    /// Inserts `resource` in `version`, or updates its weight after its representation has grown. Replaces an entry of
-    /// another version.
+    /// Inserts `resource` in `version`, and replaces its earlier entry. Insert it again after its first compression,
+    /// because the compressed content adds to its weight.
     pub(crate) fn insert(
         &self,
         resource: Resource,

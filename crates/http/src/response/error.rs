@@ -70,7 +70,8 @@ pub(crate) struct ApiError {
 }
 
 const ACCEPT_POST: HeaderName = HeaderName::from_static("accept-post");
-/// One second, because overload, a lost store and a rate limit pass in seconds, not in minutes.
+/// The value of `Retry-After`: one second, because overload, a lost store and a rate limit pass in seconds, not in
+/// minutes.
 const RETRY_SECONDS: HeaderValue = HeaderValue::from_static("1");
 
 impl ApiError {
@@ -155,7 +156,7 @@ impl ApiError {
         Self::new(ErrorCode::RateLimited, message).with(RETRY_AFTER, RETRY_SECONDS)
     }
 
-    /// Returns the response.
+    /// Returns the response, with the additional header.
     pub(crate) fn into_response(self) -> Response {
         let mut response = response::json(self.code.status(), self.body());
         response.headers_mut().extend(self.header);

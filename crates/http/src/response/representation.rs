@@ -83,8 +83,8 @@ impl Representation {
         Self { media_type, content, tag, next, gzip: OnceLock::new() }
     }
 
-    /// Returns 200 with the content in the content coding that `request` prefers, or 304 if `If-None-Match` names the tag.
-    /// A `template` replaces the usual headers of 200.
+    /// Returns 200 with the content, in gzip if `request` accepts gzip, or 304 if `If-None-Match` names the tag. A
+    /// `template` replaces the usual headers of 200.
     pub(crate) fn answer(&self, request: &HeaderMap, template: Option<&HeaderMap>) -> Response {
         if matches(request, &self.tag) {
             return tagged(empty(StatusCode::NOT_MODIFIED), self.tag.clone());
@@ -109,8 +109,8 @@ impl Representation {
         response
     }
 
-    /// Returns the compressed content, or `None` if gzip saves nothing. Compresses outside of the lock of `gzip`, so that no
-    /// other request waits.
+    /// Returns the compressed content, or `None` if gzip saves nothing. Compresses outside of the lock of `gzip`, so
+    /// that no other request waits.
     fn gzip(&self) -> Option<Bytes> {
         let known = self.gzip.get();
         known.cloned().unwrap_or_else(|| {
