@@ -28,7 +28,8 @@ pub(crate) struct Route {
 #[derive(Debug)]
 pub(crate) struct Operation {
     pub(crate) method: &'static Method,
-    /// `true` if the operation accepts a query, which its handler reads or ignores. Otherwise any parameter is an error.
+    /// `true` if the operation accepts a query, which its handler reads or ignores. Otherwise any parameter is an
+    /// error.
     pub(crate) takes_query: bool,
     /// `true` if responses carry `Deprecation`, `Sunset` and a successor link.
     pub(crate) is_deprecated: bool,
@@ -38,8 +39,8 @@ pub(crate) struct Operation {
 }
 
 impl Operation {
-    /// Returns whether the operation needs a key that may write. Except for a deletion, it then reads a body, which must be
-    /// JSON by its media type. Other operations ignore a body within the size limit.
+    /// Returns whether the operation needs a key that may write. Except for a deletion, it then reads a body, which
+    /// must be JSON by its media type. Other operations ignore a body within the size limit.
     pub(crate) fn writes(&self) -> bool {
         self.method != Method::GET
     }

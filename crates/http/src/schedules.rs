@@ -1,5 +1,5 @@
-//! Tests of schedules: at each use of a lock, an atomic or a task, shuttle chooses the next thread. The choices are random,
-//! and the same in every run.
+//! Tests of thread schedules: at each use of one of its locks, atomics or tasks, shuttle chooses the next thread. The
+//! choices are random, and the same in every run.
 
 use std::env;
 
@@ -7,8 +7,8 @@ use shuttle::{Config, Runner, scheduler::RandomScheduler};
 
 const SEED: u64 = 1;
 
-/// Runs `test` under `count` schedules, or as many as `PETSTORE_TEST_SCHEDULES` says. shuttle prints a schedule that fails,
-/// and `shuttle::replay` repeats it.
+/// Runs `test` under `count` schedules, or as many as `PETSTORE_TEST_SCHEDULES` says. shuttle prints a schedule that
+/// fails, and `shuttle::replay` repeats it.
 pub(crate) fn explore(count: usize, test: impl Fn() + Send + Sync + 'static) {
     let wanted = env::var("PETSTORE_TEST_SCHEDULES").ok();
     let count = wanted.map_or(count, |wanted| wanted.parse().unwrap());

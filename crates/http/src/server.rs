@@ -105,8 +105,8 @@ impl Server {
         Self { tls: Some(config.into()), ..self }
     }
 
-    /// Answers one request without a connection, as if it came over a Unix socket. This is for tests and for programs with
-    /// a server of their own. The timeouts of connections (header, idle, write) and the drain do not apply.
+    /// Answers one request without a connection, as if it came over a Unix socket. This is for tests and for programs
+    /// with a server of their own. The timeouts of connections (header, idle, write) and the drain do not apply.
     pub async fn handle(&self, request: Request<impl Into<Bytes>>) -> Response<Bytes> {
         answer::ask(&self.state, request).await
     }
@@ -147,8 +147,9 @@ impl Server {
         })
     }
 
-    /// Serves the connections of `accepted`, each in a task of its own. Returns when `accepted` and all open connections have
-    /// ended. Above the limit, further connections wait in the accept queue. Logs a panic of a connection at once.
+    /// Serves the connections of `accepted`, each in a task of its own. Returns when `accepted` and all open
+    /// connections have ended. Above the limit, further connections wait in the accept queue. Logs a panic of a
+    /// connection at once.
     async fn serve(&mut self, accepted: impl Stream<Item = Accepted>) {
         let Self { state, tls, connections } = self;
         let max = state.settings.limits.max_connections.get();

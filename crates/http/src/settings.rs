@@ -30,8 +30,8 @@ pub struct Settings {
     pub limits: Limits,
     /// Static files for browsers. `/` redirects to the first file and is 404 without files.
     pub static_files: Vec<StaticFile>,
-    /// The origins whose pages may call the service (CORS): `https://app.example`, as browsers send it, or `*` for every
-    /// origin.
+    /// The origins whose pages may call the service (CORS): `https://app.example`, as browsers send it, or `*` for
+    /// every origin.
     pub cors_origins: Vec<String>,
 }
 

@@ -31,7 +31,7 @@ pub struct Ports {
     pub pets: Arc<dyn PetService>,
     /// The check of API keys.
     pub authenticator: Arc<dyn Authenticator>,
-    /// The clock for the sunset of getPet and for `Date`.
+    /// The clock for the sunset of getPet, and for `Date` except where hyper writes it over HTTP/1.
     pub clock: Arc<dyn Clock>,
 }
 

@@ -19,8 +19,8 @@ use crate::{connection::stream::Io, request::Peer};
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 /// The time limit for the runtime to report connections in an accept queue.
 const QUEUE_DELAY: Duration = Duration::from_millis(5);
-/// The largest number of connections taken from the accept queues at the end. The queues may never be empty while clients
-/// connect.
+/// The largest number of connections taken from the accept queues at the end. The queues may never be empty while
+/// clients connect.
 const MAX_QUEUED: usize = 65_536;
 /// The errors that end one waiting connection. The next connection can be accepted at once.
 const OF_ONE_CONNECTION: [io::ErrorKind; 4] = [
@@ -43,15 +43,15 @@ impl Listener {
         Self { accepted: accepted.boxed(), shared: false, on_close: None }
     }
 
-    /// Marks the socket as shared with another process, such as the service manager. At the end, connections in the accept
-    /// queue are left to that process.
+    /// Marks the socket as shared with another process, such as the service manager. At the end, connections in the
+    /// accept queue are left to that process.
     #[must_use]
     pub fn shared(self) -> Self {
         Self { shared: true, ..self }
     }
 
-    /// Runs `work` at the end of [`Limits::shutdown_delay`](crate::Limits::shutdown_delay), before the last connections are
-    /// accepted. For example, `work` removes the file of a Unix socket.
+    /// Runs `work` at the end of [`Limits::shutdown_delay`](crate::Limits::shutdown_delay), before the last connections
+    /// are accepted. For example, `work` removes the file of a Unix socket.
     #[must_use]
     pub fn on_close(self, work: impl FnOnce() + Send + Sync + 'static) -> Self {
         Self { on_close: Some(Box::new(work)), ..self }
@@ -104,8 +104,8 @@ pub(super) async fn close(mut listeners: Vec<Listener>) -> Vec<Accepted> {
     let (mut queued, deadline) = (Vec::new(), Instant::now() + QUEUE_DELAY);
     while let Ok(Some(connection)) = timeout_at(deadline, accepted.next()).await {
         queued.push(connection);
-        // Renews tokio's budget of this task. Without a budget, `accept` returns no queued connection after the
-        // deadline.
+        // Renews tokio's budget of this task. Without a budget, `accept` would wait although connections are queued,
+        // and the deadline would end the loop.
         yield_now().await;
     }
     queued

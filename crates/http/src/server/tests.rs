@@ -134,8 +134,8 @@ async fn until(metrics: &Place, series: &str, expected: &str) {
     assert!(timeout(Duration::from_mins(1), reached).await.is_ok(), "{series} {expected}");
 }
 
-/// Runs `test` beside a server with this limit of connections. The arguments of `test` are a listener of each kind and the
-/// metrics listener.
+/// Runs `test` beside a server with this limit of connections. The arguments of `test` are a listener of each kind and
+/// the metrics listener.
 async fn beside_server(max_connections: usize, test: impl AsyncFnOnce([Place; 2], Place)) {
     beside_server_of(pets(false), max_connections, test).await;
 }
@@ -165,8 +165,8 @@ fn tls() -> (Arc<ServerConfig>, TlsConnector) {
     (Arc::new(server), Arc::new(client).into())
 }
 
-/// Runs `test` like [`beside_server_of`]. With `tls`, the TCP listener speaks TLS. The file `/large` and the metrics have at
-/// least `large` bytes.
+/// Runs `test` like [`beside_server_of`]. With `tls`, the TCP listener speaks TLS. The file `/large` and the metrics
+/// have at least `large` bytes.
 async fn beside_server_with(
     tls: Option<(Arc<ServerConfig>, TlsConnector)>,
     pets: Arc<dyn PetService>,
@@ -330,7 +330,7 @@ async fn connections_in_the_queue_of_a_shared_socket_are_left_to_the_other_proce
 }
 
 #[tokio::test]
-async fn the_work_of_a_listener_runs_when_it_closes() {
+async fn closing_a_listener_runs_its_on_close() {
     let socket = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
     let (done, is_done) = std::sync::mpsc::channel();
     let listener = Listener::from(socket).on_close(move || done.send(()).unwrap());
@@ -356,7 +356,7 @@ async fn every_listener_reports_in_time_that_a_hanging_store_is_not_ready() {
     beside_server_of(Arc::new(Stuck), 8, places).await;
 }
 
-/// Returns a store that answers or fails.
+/// Returns a pet service whose list is empty, or fails if `is_gone`.
 pub(crate) fn pets(is_gone: bool) -> Arc<MockPetService> {
     let mut pets = MockPetService::new();
     let page = PetPage { pets: Vec::new(), more: false };
