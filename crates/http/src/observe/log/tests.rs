@@ -130,7 +130,7 @@ async fn refusals_have_a_hundred_lines_a_second_and_the_rest_is_counted() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn failed_handshakes_have_ten_lines_for_each_reason_and_probes_have_none() {
+async fn the_access_log_setting_decides_the_lines_of_failed_handshakes() {
     for (choice, lines_of) in [
         (AccessLog::All, [50, 50, 50]),
         (AccessLog::AllButProbes, [50, 50, 0]),
