@@ -26,7 +26,7 @@ const ANY_OF_SEVERAL: &str = "target_session_attrs=any takes one host: reads of 
 
 /// The time after which the kernel probes a silent server.
 const KEEPALIVE: Duration = Duration::from_secs(10);
-/// The largest pool.
+/// The largest `pool_size`.
 const MAX_CONNECTIONS: usize = 1000;
 /// The longest name of a schema in bytes. PostgreSQL truncates longer names.
 const MAX_SCHEMA: usize = 63;
@@ -62,7 +62,7 @@ const MAX_SCHEMA: usize = 63;
 /// for the others.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PostgresConfig {
-    /// The hosts, in the order in which they are tried.
+    /// The hosts, in the order of the URL.
     pub(crate) hosts: Vec<HostPort>,
     /// The settings of the driver for every host. Its `Debug` hides the password.
     pub(crate) driver: Config,

@@ -126,7 +126,7 @@ impl Readers {
 
     /// Keeps the threads of `watch.rs` awake. Called for each read, and for each request for the version.
     pub(crate) fn note_use(&self) {
-        // Usually only a load: a store would invalidate the cache line of the other threads.
+        // Usually only reads the flag: to set it would invalidate the cache line of the other threads.
         if !self.shared.in_use.load(Ordering::SeqCst) {
             self.shared.in_use.store(true, Ordering::SeqCst);
             self.watches.iter().for_each(Thread::unpark);

@@ -1,4 +1,4 @@
-//! A standby that is promoted after the primary is killed, and a standby that a commit does not wait for.
+//! A standby that is promoted after the primary is killed, and commits whose wait for the standby is canceled.
 
 use std::{
     error::Error as _,

@@ -254,7 +254,7 @@ async fn reading_the_log_after_a_crash_adds_no_file() {
     drop(snapshot);
     assert!(crashed.content() == before);
     let reader = SqliteStore::open_read_only(&crashed.config()).unwrap();
-    // Another connection that has the store open prevents the removal.
+    // While another connection has the store open, `-shm` is not removed.
     let other = crashed.raw();
     let count = || other.query_row("SELECT count(*) FROM pet", [], |row| row.get::<_, i64>(0));
     assert_eq!(count().unwrap(), 1);
