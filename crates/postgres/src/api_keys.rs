@@ -105,7 +105,7 @@ impl KeyStore for PostgresStore {
 }
 
 impl PostgresStore {
-    /// Returns the key revision and the rows of [`LOAD`].
+    /// Returns the key revision and the rows of [`LOAD`], for the revision `unless` and the stamp `after`.
     async fn load_keys(
         &self,
         unless: Option<KeyRevision>,

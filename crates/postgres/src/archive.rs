@@ -1,8 +1,9 @@
 //! [`Archive`] on PostgreSQL, on connections outside of the pool.
 //!
-//! A transaction that writes rows locks the row of the state first, as every writer does. If this process is frozen,
-//! time limits end the transaction soon. If another program writes the same rows at the same time, the server refuses
-//! one of the two writes.
+//! A transaction that writes rows locks the row of the state first, as every writer of petstore does. If this process
+//! is frozen, time limits end the transaction soon. Another program, such as `psql`, locks that row only after its
+//! insert. If both insert the same identifiers at once, they may wait for each other; the server then ends one of the
+//! two transactions.
 
 #[cfg(test)]
 mod tests;
@@ -34,8 +35,8 @@ use crate::{
 
 const COUNTS: &str = "SELECT ARRAY[(SELECT count(*) FROM pet), (SELECT count(*) FROM api_key), \
      (SELECT count(*) FROM idempotency)]";
-/// Selects the highest identifiers of animals and of keys. The sequence holds the last drawn identifier, even if its
-/// request added nothing. A row that did not draw its identifier may be above the sequence.
+/// Selects the highest identifiers of animals and of keys. The sequence holds the last drawn identifier, even if no
+/// animal was stored under it. An animal that did not draw its identifier may be above the sequence.
 const HIGHEST: &str = "SELECT greatest((SELECT id FROM pet ORDER BY id DESC LIMIT 1), \
        (SELECT last_value FROM pg_catalog.pg_sequences \
         WHERE schemaname = current_schema() AND sequencename = 'pet_id')), nullif(highest_key_id, 0) \
@@ -76,7 +77,7 @@ impl Archive for PostgresStore {
         let transaction = self.pool.begin(Purpose::Archive, SNAPSHOT).await?;
         // The first statement takes the snapshot.
         let rows = transaction.query(HIGHEST, &[]).await?;
-        let missing = || StoreError::corrupt("the state of the store", "the state is present");
+        let missing = || StoreError::corrupt("the state of the store", "petstore_state has a row");
         let row = rows.first().ok_or_else(missing)?;
         let id = |column| row.try_get::<_, Option<i64>>(column).map_err(StoreFailure::from);
         let highest = HighestIds { pet: id(0)?.map(PetId), key: id(1)?.map(KeyId) };
@@ -112,7 +113,7 @@ impl Archive for PostgresStore {
 
 impl PostgresStore {
     /// Begins a transaction, locks the row of the state, and checks that `writer` may write. The row's trigger would
-    /// refuse the commit too, but a rollback would not return the drawn identifiers.
+    /// refuse the write too, but only after identifiers were drawn, and a rollback does not return them.
     async fn begin_writing(
         &self,
         begin: &str,
@@ -130,14 +131,16 @@ impl PostgresStore {
         Ok(transaction)
     }
 
-    /// Commits, with a new version of the catalogue if `has_added`.
+    /// Sets a new version of the catalogue if `has_added`, raises the highest identifier of keys to `highest`, and
+    /// commits.
     async fn commit(
         &self,
         transaction: &Connection,
         has_added: bool,
         highest: Option<KeyId>,
     ) -> Result<(), StoreFailure> {
-        // Updates the row even if nothing changed, because its trigger refuses a store that is no longer open.
+        // Updates the row even if nothing changed, because its trigger refuses a writer that the phase of the store
+        // does not permit.
         let version = has_added.then(version::random).transpose()?;
         let renewed = transaction.query(RENEW, &[&version, &highest.map(|id| id.0)]).await?;
         let began = Instant::now();
@@ -152,7 +155,8 @@ impl PostgresStore {
 /// An open transaction that sees one state of the store.
 struct PostgresSnapshot {
     transaction: Connection,
-    /// The highest identifiers. Read first, because a snapshot does not include sequences.
+    /// The highest identifiers. A snapshot does not freeze sequences, so the first statement of the transaction reads
+    /// them.
     highest: HighestIds,
 }
 

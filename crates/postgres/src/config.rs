@@ -26,7 +26,7 @@ const ANY_OF_SEVERAL: &str = "target_session_attrs=any takes one host: reads of 
 
 /// The time after which the kernel probes a silent server.
 const KEEPALIVE: Duration = Duration::from_secs(10);
-/// The largest pool.
+/// The largest `pool_size`.
 const MAX_CONNECTIONS: usize = 1000;
 /// The longest name of a schema in bytes. PostgreSQL truncates longer names.
 const MAX_SCHEMA: usize = 63;
@@ -41,10 +41,10 @@ const MAX_SCHEMA: usize = 63;
 /// | `statement_timeout` | `4s` | the server cancels a statement after this time |
 /// | `call_timeout` | `5s` | the time limit for a call as a whole |
 /// | `pool_timeout` | `1s` | the time limit for the wait for a free connection, within `call_timeout` |
-/// | `tcp_user_timeout` | `5s` | the kernel closes a connection that acknowledges nothing (Linux) |
+/// | `tcp_user_timeout` | `5s` | the kernel closes a connection after this time without an acknowledgment (Linux) |
 /// | `pool_size` | `16` | the largest number of connections for reads; the writer uses one more connection |
 /// | `target_session_attrs` | `read-write` | `read-write`: only a host that accepts writes; `any`: the one host of the URL |
-/// | `schema` | the role's own | the schema of the tables, created if it does not exist |
+/// | `schema` | the first of the role's `search_path` | the schema of the tables, created if it does not exist |
 /// | `application_name` | `petstore` | the name of the sessions in the server's lists |
 /// | `options` | none | settings of the session (`-c name=value`), or options for a provider's proxy |
 /// | `channel_binding` | `prefer` | `disable`, `prefer` or `require`: binds the password to the TLS connection |
@@ -62,7 +62,7 @@ const MAX_SCHEMA: usize = 63;
 /// for the others.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PostgresConfig {
-    /// The hosts, in the order in which they are tried.
+    /// The hosts, in the order of the URL.
     pub(crate) hosts: Vec<HostPort>,
     /// The settings of the driver for every host. Its `Debug` hides the password.
     pub(crate) driver: Config,

@@ -27,14 +27,16 @@ use crate::{
 
 /// Begins a transaction in which each statement sees all earlier commits.
 pub(crate) const READ_COMMITTED: &str = "BEGIN ISOLATION LEVEL READ COMMITTED";
-/// Begins a transaction that writes animals. Triggers recognize petstore's writes by the setting, and `petstore_add`
-/// recognizes a transaction that has begun.
+/// Begins a transaction that writes animals. Triggers recognize petstore's writes by the setting. `petstore_add` fails
+/// without the setting, because the server then refused `BEGIN`.
 pub(crate) const WRITING: &str =
     "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL petstore.writer = 'on'";
-/// Begins a transaction that adds animals under the next identifiers and changes nothing else.
+/// Begins a transaction that only adds animals, under the next identifiers. In an open store, this is no rewrite
+/// (`schema/6.sql`).
 pub(crate) const APPENDING: &str = "BEGIN ISOLATION LEVEL READ COMMITTED; \
      SET LOCAL petstore.writer = 'on'; SET LOCAL petstore.append = 'on'";
 /// Begins a transaction like [`APPENDING`], for a caller that waits for the lock before it sends the next statement.
+/// `petstore_add` then succeeds even if the lock came late.
 pub(crate) const APPENDING_LOCKED: &str = "BEGIN ISOLATION LEVEL READ COMMITTED; \
      SET LOCAL petstore.writer = 'on'; SET LOCAL petstore.append = 'on'; SET LOCAL petstore.locked = 'on'";
 /// Begins a transaction in which all statements see the commits before the first statement.
@@ -73,7 +75,7 @@ impl Connection {
         let not_replicated: Arc<AtomicBool> = Arc::default();
         let warned = Arc::clone(&not_replicated);
         let (dropped, is_dropped) = oneshot::channel::<()>();
-        // Moves the bytes until the connection ends. Its statements report the reason.
+        // Moves the bytes until the connection ends. The statements that fail then report the reason.
         let driver = async move {
             while let Some(Ok(message)) =
                 future::poll_fn(|context| wire.poll_message(context)).await

@@ -2,8 +2,8 @@
 //!
 //! The connector tries the hosts in the order of the URL, starting with the host of the last connection. If a host does
 //! not answer for [`HEAD_START`], the connector also tries the next host, and retries the hosts that refused. A call
-//! that started to connect before a failover therefore finds the new primary. The driver's own connect tries one host
-//! at a time.
+//! that started to connect before a failover therefore finds the new primary. The driver by itself would try one host
+//! at a time, and each host once.
 
 mod handshake;
 

@@ -53,14 +53,14 @@ fn each(hosts: &[(HostPort, StoreFailure)]) -> String {
     hosts.collect::<Vec<_>>().join("; ")
 }
 
-/// The SQLSTATE that the triggers raise if the store is not open. The message is the reason.
+/// The SQLSTATE that the triggers raise if the phase of the store refuses the write. The message is the reason.
 const SEALED: &str = "PSMOV";
 /// The SQLSTATE of an addition that got its lock too late.
 const LATE: &str = "PSLAT";
 
 impl StoreFailure {
-    /// Returns whether the server rolled the transaction back because of a concurrent transaction. Nothing was
-    /// committed, so the transaction may be tried again.
+    /// Returns whether the server rolled the transaction back because of a concurrent transaction, or because an
+    /// identifier was taken. Nothing was committed, so the transaction may be tried again.
     pub(crate) fn is_conflict(&self) -> bool {
         self.sql_state().is_some_and(|state| state.code().starts_with("40"))
             || self.is_identifier_taken()
@@ -87,8 +87,9 @@ impl StoreFailure {
         self.sql_state().is_some_and(|state| state.code() == LATE)
     }
 
-    /// Returns whether the server reported an error that rolls the transaction back, also during the commit. A pooler's
-    /// error names no routine. A session that was terminated may have committed.
+    /// Returns whether the server reported an error that rolls the transaction back, also during the commit. An error
+    /// that names no routine is from a pooler, and proves nothing. A session that was terminated (`FATAL`) may have
+    /// committed.
     pub(crate) fn is_rolled_back(&self) -> bool {
         let error = self.postgres().and_then(tokio_postgres::Error::as_db_error);
         error.is_some_and(|error| {
@@ -127,13 +128,13 @@ impl StoreFailure {
         self.sql_state() == Some(state)
     }
 
-    /// Returns the reason why the store was not open, if that is the failure. The transaction had no effect.
+    /// Returns the reason if the phase of the store refused the write. The transaction had no effect.
     pub(crate) fn sealed(&self) -> Option<&str> {
         let error = self.postgres()?.as_db_error()?;
         (error.code().code() == SEALED).then(|| error.message())
     }
 
-    /// Returns the SQLSTATE with which a server answered, if any.
+    /// Returns the SQLSTATE with which a server answered, if any. [`Self::NoPassword`] counts as a wrong password.
     pub(crate) fn sql_state(&self) -> Option<&SqlState> {
         if let Self::Connect(hosts) = self {
             return hosts.iter().find_map(|(_, failure)| failure.sql_state());
@@ -229,7 +230,8 @@ impl OpenError {
     }
 }
 
-/// Converts to [`StoreError::Unavailable`] if opening may succeed later without a change by the operator:
+/// Converts to [`StoreError::Unavailable`] if opening may succeed later without a change by the operator, for example
+/// after one of these:
 /// - no server that takes writes can be reached,
 /// - the server starts or stops,
 /// - other sessions hold locks on the tables.

@@ -45,7 +45,7 @@ impl Handover for PostgresStore {
 
 pub(crate) fn from_row(row: Option<&Row>) -> Result<StoreState, Corruption> {
     let broken = |rule: &str| Corruption::new("the state of the store", rule);
-    let row = row.ok_or_else(|| broken("the state is present"))?;
+    let row = row.ok_or_else(|| broken("petstore_state has a row"))?;
     let read = || -> Result<_, tokio_postgres::Error> {
         let other = row.try_get::<_, Option<_>>(4)?.map(|Bytes(other)| StoreId(other));
         let phase = Phase::from_parts(row.try_get(3)?, other, row.try_get(5)?);

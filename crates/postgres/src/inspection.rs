@@ -63,7 +63,7 @@ impl PostgresStore {
     }
 }
 
-/// Describes what the server waits for before it acknowledges a commit.
+/// Describes the settings that decide whether an acknowledged commit survives a failure.
 fn durability([fsync, pages, commit, standbys]: [&str; 4]) -> Finding {
     let settings =
         format!("fsync is {fsync}, full_page_writes is {pages}, synchronous_commit is {commit}");
@@ -110,7 +110,7 @@ mod tests {
     use super::durability;
 
     #[test]
-    fn the_inspection_warns_of_a_server_that_does_not_wait_for_its_disk() {
+    fn the_inspection_warns_of_settings_that_risk_data_in_a_power_failure() {
         for (fsync, pages, severity) in [
             ("on", "on", Severity::Ok),
             ("off", "on", Severity::Warning),

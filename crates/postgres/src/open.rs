@@ -58,8 +58,8 @@ async fn open(config: &PostgresConfig, settings: &OpenSettings) -> Result<Postgr
 }
 
 impl PostgresConfig {
-    /// Returns a unique name of the store, which does not depend on the hosts in the URL. Returns `None` if the server
-    /// does not answer.
+    /// Returns a unique name of the store, which does not depend on the hosts in the URL. The name changes when the
+    /// server restarts. Returns `None` if the server does not answer.
     pub async fn identity(&self) -> Option<String> {
         let connection = Connector::new(self).ok()?.connect(Purpose::Archive).await.ok()?;
         let rows = connection.query_alone(IDENTITY, &[]).await.ok()?;

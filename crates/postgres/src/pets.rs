@@ -71,7 +71,7 @@ impl PostgresStore {
                 let rows = self.pool.query(sql, values).await?;
                 let stored = version::from_row(rows.first())?;
                 self.tasks.version.observe(stored, began);
-                // A store that is not open has no version. If the store is open by now, read again.
+                // There is no version unless the phase of the store is open. If the phase is open by now, read again.
                 if stored.version.is_some()
                     || !self.state().await?.permit_read(self.reads_while_sealed)?
                 {

@@ -1,8 +1,8 @@
-//! The connection pool for single statements, and the deadline of every call. A call takes the connection that was
+//! The connection pool for single statements, and the deadline of a call. A call takes the connection that was
 //! returned last, whose caches are warm. After a connection breaks, no connection of the pool is used again: at a dead
-//! server one call fails, not one for each connection. If the server allows fewer connections than `pool_size`, a
-//! refused call sets its permit aside for [`FULL_PAUSE`]. petstore has its own pool because no pool crate closes a
-//! connection to make room for a connection outside of the pool.
+//! server one call fails, not one for each connection. If the server allows fewer connections than `pool_size`, a call
+//! whose new connection is refused sets its permit aside for [`FULL_PAUSE`], and waits for another permit. petstore has
+//! its own pool because no pool crate closes a connection to make room for a connection outside of the pool.
 
 #[cfg(test)]
 mod tests;
@@ -32,15 +32,16 @@ pub(crate) const MAX_TRIES: u32 = 5;
 /// The largest number of calls that wait for a connection. Further calls fail at once.
 const MAX_WAITING: usize = 4096;
 
-/// The time for which the permit of a refused call is set aside, so that calls do not ask the server again at once.
+/// The time for which a permit is set aside after the server refused a new connection, so that no call asks again at
+/// once.
 const FULL_PAUSE: Duration = Duration::from_millis(500);
-/// The time that a new connection outside of the pool may take before the pool repeatedly closes a connection for it.
-/// A pooler without a free session lets a new connection wait.
+/// The wait of a new connection outside of the pool after which the pool closes one of its connections, and then one
+/// more after each further wait. A pooler without a free session lets a new connection wait.
 const QUEUE_PAUSE: Duration = Duration::from_millis(500);
 /// The pause before the next try to connect after a connection of the pool was closed.
 const CLOSE_PAUSE: Duration = Duration::from_millis(20);
 
-/// The load of the connection pool. The connections of the writer and of changes of keys are not in the pool.
+/// The load of the connection pool. Other connections, such as the writer's, do not count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Activity {
     /// The number of connections that are open or being opened.
@@ -97,7 +98,7 @@ impl Drop for PooledConnection<'_> {
 }
 
 impl State {
-    /// Closes the least recently used idle connection, if an idle connection is wanted.
+    /// Closes the least recently used idle connection, if room for a connection outside of the pool is wanted.
     fn close_if_wanted(&mut self) {
         if self.is_one_wanted && !self.idle.is_empty() {
             self.is_one_wanted = false;

@@ -38,7 +38,7 @@ pub(crate) fn connector(config: &PostgresConfig) -> Result<MakeRustlsConnect, Tl
     Ok(MakeRustlsConnect::new(config))
 }
 
-/// Checks a certificate as rustls does by itself, with two exceptions.
+/// Checks a certificate as rustls does by itself, except without `chain` or with `allows_any_host`.
 #[derive(Debug)]
 struct Verifier {
     algorithms: WebPkiSupportedAlgorithms,
@@ -60,7 +60,7 @@ impl ServerCertVerifier for Verifier {
     ) -> Result<ServerCertVerified, TlsError> {
         let Some(chain) = &self.chain else { return Ok(ServerCertVerified::assertion()) };
         match chain.verify_server_cert(certificate, others, host, ocsp, now) {
-            // The name is checked last.
+            // The name is checked last, so everything else is valid.
             Err(TlsError::InvalidCertificate(
                 CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. },
             )) if self.allows_any_host => Ok(ServerCertVerified::assertion()),

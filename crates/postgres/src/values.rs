@@ -36,7 +36,7 @@ pub(crate) fn untyped<'a>(
     statement: &Statement,
     values: Values<'a>,
 ) -> Vec<&'a (dyn ToSql + Sync)> {
-    // So each test that runs a prepared statement also checks the types of `typed`.
+    // Each test that runs a prepared statement thereby also checks the types that `typed` would send.
     debug_assert!(
         values.iter().map(|value| value.sql_type()).eq(statement.params().iter().cloned()),
         "{statement:?}"

@@ -16,7 +16,7 @@ use crate::{error::StoreFailure, pool::Pool};
 /// The time limit of a read of the version. A server that takes longer is probably gone.
 const TIMEOUT: Duration = Duration::from_secs(1);
 
-/// The one row, as a table in a query.
+/// The one row of `petstore_state`, as a table in a query.
 macro_rules! state {
     () => {
         "(SELECT * FROM petstore_state ORDER BY changes DESC LIMIT 1)"
@@ -35,7 +35,7 @@ pub(crate) use where_state;
 /// Selects the columns for [`from_row`].
 pub(crate) const SELECT: &str = concat!("SELECT version, changes FROM ", state!(), " c");
 /// Locks the row until the transaction ends. The next statement sees everything that was committed under the lock, and
-/// identifiers that are drawn under the lock can be read in ascending order.
+/// identifiers that are drawn under the lock become visible in ascending order.
 pub(crate) const LOCK: &str = "SELECT FROM petstore_state ORDER BY changes DESC LIMIT 1 FOR UPDATE";
 
 /// Reads the version from the first two columns of a row.

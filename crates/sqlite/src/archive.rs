@@ -30,7 +30,7 @@ pub(crate) const BEGIN_SEQUENCE: &str = "INSERT INTO sqlite_sequence (name, seq)
 pub(crate) const RAISE_SEQUENCE: &str =
     "UPDATE sqlite_sequence SET seq = ?2 WHERE name = ?1 AND seq < ?2";
 
-/// The number of added animals, and the increase of `rewrites`; `None` if no animal has changed.
+/// The number of added animals, and the increase of `rewrites`: `None` if no animal has changed.
 type Written = (u64, Option<i64>);
 
 #[async_trait]

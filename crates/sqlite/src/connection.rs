@@ -96,8 +96,8 @@ pub(crate) fn open_checking_writer(
     }))?;
     connection.pragma_update(None, "synchronous", synchronous as u8)?;
     connection.pragma_update(None, "journal_size_limit", JOURNAL_SIZE_LIMIT)?;
-    // A damaged page of the file must not be changed. Readers skip this check, which would be the largest cost of a
-    // list of animals. The domain checks each row that they read.
+    // A damaged page of the file must not be changed. Connections that only read skip this check, which would be the
+    // largest cost of a list of animals. The domain checks each row that they read.
     connection.pragma_update(None, "cell_size_check", true)?;
     Ok(connection)
 }

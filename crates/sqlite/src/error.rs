@@ -39,7 +39,7 @@ impl From<Corruption> for Failure {
     }
 }
 
-/// Makes the error for the caller of a read.
+/// Makes the error for the caller of a read, or of a change of the state.
 impl From<Failure> for StoreError {
     fn from(failure: Failure) -> Self {
         match failure {

@@ -1,7 +1,7 @@
 //! [`Handover`] on SQLite: columns of the one row of `petstore_state`.
 //!
-//! Writers and changes of the state hold the write lock, so a change waits for running writes. Reads check the version,
-//! which is empty in a store that is not open.
+//! Writers and changes of the state hold the write lock, so a change waits for running writes. The version is empty
+//! unless the phase of the state is open. So a read looks at the state only if the version is empty.
 
 pub(crate) mod rows;
 
@@ -37,8 +37,9 @@ impl Handover for SqliteStore {
 
 /// Replaces the state if its revision is `expected`.
 ///
-/// Empties the log before the identity changes. So the file keeps the former identity and version until the next
-/// checkpoint. After a crash, `schema::check_log` compares these values with the log.
+/// Empties the write-ahead log before the identity changes. So until the next checkpoint, only the log has the new
+/// identity, and the file has the former one. After a crash, `schema::check_log` recognizes from the former values that
+/// the log belongs to this file.
 fn change(path: &Path, expected: i64, new: &StoreState) -> Result<bool, Failure> {
     let connection = connection::open_writer(path, Synchronous::Full, WRITE_TIMEOUT)?;
     let is_renamed = state(&connection)?.id != new.id;

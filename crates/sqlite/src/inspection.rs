@@ -118,7 +118,7 @@ mod tests {
     use super::first_fault;
 
     #[test]
-    fn a_file_that_cannot_be_read_now_has_no_fault() {
+    fn a_locked_file_is_an_error_and_no_fault() {
         let folder = tempfile::tempdir().unwrap();
         let [writer, reader] =
             [(); 2].map(|()| Connection::open(folder.path().join("file")).unwrap());

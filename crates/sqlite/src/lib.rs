@@ -23,10 +23,10 @@
 //! # Promises
 //! - An acknowledged write is on the disk: the write-ahead log is synchronized before the answer
 //!   ([`Synchronous::Full`], unless the operator chooses otherwise).
-//! - Each read sees one snapshot, and does not wait for writes. Reads that hang leave one of several workers of the
-//!   runtime free; further reads wait for a thread of the store.
+//! - Each read sees one snapshot, and does not wait for writes. If the runtime has several workers, reads that hang
+//!   leave one of them free; further reads run on a few threads of the store, or wait for them.
 //! - While the file or its log is missing or replaced, no write is acknowledged.
-//! - One thread writes animals and keys, and queued additions share a transaction (group commit). If a constraint
+//! - One thread writes animals and API keys, and queued additions share a transaction (group commit). If a constraint
 //!   refuses a row, only the write of that row fails. A write whose caller has left takes effect as a whole or not at
 //!   all.
 //! - Processes that write to the same file take turns.
@@ -56,6 +56,7 @@
 //! | `writer.rs` | the writing thread |
 //! | `version.rs`, `readers/watch.rs` | the catalogue's version, and the thread that polls it |
 //! | `open.rs`, `connection.rs`, `presence.rs` | opening a store, and the check that its files are still there |
+//! | `store.rs`, `config.rs`, `error.rs` | the store, its settings and its errors |
 //! | `schema.rs`, `upgrade.rs` | schema versions |
 //! | `backup.rs`, `inspection.rs` | copying and checking a store |
 

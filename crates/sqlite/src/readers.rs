@@ -45,7 +45,7 @@ pub(crate) struct Readers {
     watches: Vec<Thread>,
 }
 
-/// The state that readers share with the threads of `queue.rs` and `watch.rs`.
+/// The state that [`Readers`] shares with the threads of `queue.rs` and `watch.rs`.
 pub(crate) struct Shared {
     pub(crate) pool: Arc<Pool>,
     pub(crate) runtime: Handle,
@@ -54,7 +54,7 @@ pub(crate) struct Shared {
     max_workers: usize,
     pub(crate) queue: Mutex<Queue>,
     pub(crate) changed: Condvar,
-    /// Set by each request, and cleared when the version is read.
+    /// Set by each read and by each request for the version, and cleared when the version is polled.
     pub(crate) in_use: AtomicBool,
     closed: AtomicBool,
 }
@@ -126,7 +126,7 @@ impl Readers {
 
     /// Keeps the threads of `watch.rs` awake. Called for each read, and for each request for the version.
     pub(crate) fn note_use(&self) {
-        // Usually only a load: a store would invalidate the cache line of the other threads.
+        // Usually only reads the flag: to set it would invalidate the cache line of the other threads.
         if !self.shared.in_use.load(Ordering::SeqCst) {
             self.shared.in_use.store(true, Ordering::SeqCst);
             self.watches.iter().for_each(Thread::unpark);
@@ -169,7 +169,7 @@ pub(crate) struct Pool {
     pub(crate) max_idle: usize,
     /// The idle connections. The most recently used connection is used first, because SQLite's cache of it is warm.
     pub(crate) idle: Mutex<Vec<Connection>>,
-    /// Dropped after the idle connections.
+    /// Dropped after the idle connections, because an open connection prevents the removal of `-shm`.
     pub(crate) _shared_memory: Option<SharedMemory>,
 }
 

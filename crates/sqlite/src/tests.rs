@@ -1,4 +1,4 @@
-//! Tests of internals: groups, locks, failures, query plans, settings, the version.
+//! Tests of internals, and their helpers.
 
 mod failures;
 mod fairness;

@@ -11,7 +11,8 @@ use rusqlite::{Connection, Row, Statement};
 use crate::{connection::Statements, error::Failure};
 
 pub(crate) const SELECT: &str = "SELECT version FROM petstore_state WHERE only = 1";
-/// Selects the version and three numbers. Each change of an animal or of the state increases one of them.
+/// Selects the version and three numbers. Each change of an animal or of the state increases one of them, so the later
+/// of two versions has the larger sum.
 pub(crate) const SELECT_STORED: &str = "SELECT version, revision, rewrites, \
      (SELECT seq FROM sqlite_sequence WHERE name = 'pet') FROM petstore_state WHERE only = 1";
 /// Renews the version. A store that is not open keeps its empty version.

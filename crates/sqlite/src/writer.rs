@@ -131,7 +131,7 @@ fn run(pool: &Pool, connection: Connection, mut groups: Groups, runtime: &Handle
 /// Forms groups of jobs, and pauses between turns.
 struct Groups {
     jobs: Jobs<Work>,
-    /// Additions that each become a group of their own.
+    /// Additions whose group met a damaged page. Each becomes a group of its own.
     alone: VecDeque<Add>,
     /// The start of the turn of this process.
     turn: Instant,

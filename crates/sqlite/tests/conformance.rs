@@ -1,4 +1,4 @@
-//! The conformance tests of the storage ports on SQLite, with its default, `synchronous=full`.
+//! The conformance kit on SQLite, with the default `synchronous=full`.
 
 #![expect(clippy::unwrap_used, reason = "tests")]
 
@@ -79,6 +79,7 @@ impl ScratchStore for Directory {
 
 petstore_conformance::conformance_tests!(Sqlite);
 
+/// The kit runs this test in another process.
 #[test]
 fn in_another_process() -> Result<(), Failure> {
     petstore_conformance::act_as_child(async |place| open(place.as_ref(), false))

@@ -9,8 +9,8 @@ use crate::{
 
 #[needs(postgres)]
 #[tokio::test]
-async fn a_connection_is_given_up_if_its_server_or_its_prepared_statements_are_useless() {
-    let database = postgres_or_skip("a_connection_is_given_up").unwrap();
+async fn the_sqlstate_decides_on_the_connection_and_on_another_try() {
+    let database = postgres_or_skip("the_sqlstate_decides").unwrap();
     let connector = Connector::new(&PostgresConfig::parse(&database.url).unwrap()).unwrap();
     let connection = connector.connect(Purpose::Calls).await.unwrap();
     for (state, breaks, is_conflict, is_refusal) in [

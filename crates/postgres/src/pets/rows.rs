@@ -63,7 +63,8 @@ pub(crate) const RECORDS: &str =
 /// Selects up to `$3` records after the record `$2` of the animal `$1`.
 pub(crate) const RECORDS_AFTER: &str = "SELECT id, fingerprint, pet_id, created_at FROM idempotency \
      WHERE (pet_id, id) > ($1, $2) ORDER BY pet_id, id LIMIT $3";
-/// Deletes the oldest records, and counts them. Locks the row of the state first, as additions do.
+/// Deletes up to `$2` records of the time `$1` or earlier, the oldest first, and counts them. Locks the row of the
+/// state first, as additions do.
 pub(crate) const PURGE: &str = "WITH purged AS (DELETE FROM idempotency WHERE id IN \
        (SELECT i.id FROM (SELECT FROM petstore_state ORDER BY changes DESC LIMIT 1 FOR SHARE) c, idempotency i \
         WHERE i.created_at <= $1 ORDER BY i.created_at LIMIT $2) \

@@ -72,7 +72,7 @@ async fn records_are_found_by_their_index_even_if_planned_for_a_small_table() {
             let plan = text(&connection.query_alone(explain, &[]).await.unwrap());
             assert!(plan.contains(&format!("Index Cond: {by}")), "{before}\n{plan}");
         }
-        // The function that adds animals deletes expired records, and reads the records of repeats.
+        // The function that adds animals deletes expired records, and reads the records of repeats, by the index too.
         connection.begin(APPENDING_LOCKED).await.unwrap();
         let add = addition::ADD.replace("$8", "'\\x00'");
         let array = |value: &str, kind: &str| format!("ARRAY[{value}, {value}]::{kind}[]");
@@ -119,7 +119,7 @@ async fn no_statement_reads_the_old_versions_of_the_state_that_a_snapshot_keeps(
     let add = (1..8).fold(add, |sql, n| sql.replace(&format!("${n}"), "NULL"));
     connection.begin(APPENDING_LOCKED).await.unwrap();
     for sql in [version::SELECT, version::LOCK, &list, &find, &purge, &add] {
-        // The first run marks index entries of dead rows.
+        // The first run marks the index entries of dead rows, which later runs then skip.
         for _ in 0..2 {
             connection.batch(sql).await.unwrap();
         }

@@ -1,3 +1,5 @@
+//! Upgrades of stores of every older version, also beside processes that use the store.
+
 use std::time::Duration;
 
 use petstore_domain::{CategoryId, NewPet, PetName, PetRepository};
@@ -273,7 +275,7 @@ async fn a_step_waits_for_its_locks_without_stopping_reads() {
     reader.batch("SELECT count(*) FROM pet").await.unwrap();
     let config = config(&old);
     let upgrading = tokio::spawn(async move {
-        // Without the last step, which runs alone.
+        // Without the last step, which is refused while another session is connected.
         upgrade(&config, UpgradeMode::Run, &STEPS[..STEPS.len() - 1]).await.map(Option::unwrap)
     });
     // Waits twice until a step waits for its lock. Each time, a read succeeds as soon as the step gives the lock up.

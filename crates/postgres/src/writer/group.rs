@@ -1,6 +1,6 @@
 //! One transaction for a whole group of additions. Its statements are sent at once and take one round trip. The first
-//! statement takes the lock that every writer takes first. If the lock comes late, the server rolls back. Then the
-//! writer waits for the lock alone, drops additions whose callers have left, and sends the rest.
+//! statement takes the lock that every writer takes first. If the lock comes late, the server rolls back. In a second
+//! transaction, the writer waits for the lock, drops additions whose callers have left, and only then sends the rest.
 
 use std::time::Instant;
 
@@ -32,7 +32,7 @@ impl Failed {
     }
 }
 
-/// Before the commit is sent, any failure means that nothing was written.
+/// For failures before the commit is sent: nothing was written.
 impl<E: Into<StoreFailure>> From<E> for Failed {
     fn from(error: E) -> Self {
         Self { failure: error.into(), in_doubt: false }
@@ -67,7 +67,7 @@ pub(super) async fn write(
     Box::pin(transaction(connection, group, versions, true)).await
 }
 
-/// Sends the whole transaction, or the rest of it if it `is_locked` already.
+/// Sends the whole transaction, or only the part after the lock if it `is_locked` already.
 async fn transaction(
     connection: &Connection,
     group: &[Attempt],

@@ -80,7 +80,7 @@ fn an_uncommitted_addition_is_retried_a_bounded_number_of_times() {
 }
 
 #[test]
-fn a_vanished_record_is_read_a_bounded_number_of_times() {
+fn an_addition_without_an_outcome_is_tried_a_bounded_number_of_times() {
     for with_key in [false, true] {
         let left = answer(vec![attempt(with_key, MAX_TRIES - 1, false)], vec![None]);
         assert!(left.len() == 1 && left[0].tries == MAX_TRIES);
@@ -111,7 +111,7 @@ async fn nothing_is_written_if_begin_is_refused() {
     }
 }
 
-/// Another session holds the lock of the state meanwhile.
+/// Another session holds the lock of the state for longer than one of the two callers waits.
 #[needs(postgres)]
 #[tokio::test]
 async fn an_addition_is_dropped_if_its_caller_goes_away_while_it_waits_for_the_lock() {

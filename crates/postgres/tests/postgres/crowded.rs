@@ -35,7 +35,7 @@ async fn calls_share_the_connections_that_the_server_allows() {
             reading.join_all().await.into_iter().filter_map(Result::err).collect();
         assert!(refused.is_empty(), "{}: {:?}", refused.len(), refused.first());
     }
-    // A request that needs a connection outside of the pool still gets a connection.
+    // Calls that need a connection outside of the pool still get one.
     add(&store, "Rex").await;
     let with_key = request("k", &new_pet("Rex"));
     PetRepository::add(&*store, new_pet("Rex"), Some(with_key)).await.unwrap();

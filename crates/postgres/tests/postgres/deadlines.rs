@@ -63,7 +63,7 @@ async fn a_locked_table_ends_calls_within_their_deadline() {
     recovers(|| PetRepository::add(&store, new_pet("Bello"), None)).await;
 }
 
-/// The transaction holds the lock of the row that every writer locks.
+/// The forgotten transaction holds the lock of the row that every writer locks.
 #[needs(postgres)]
 #[tokio::test(flavor = "multi_thread")]
 async fn the_error_names_a_forgotten_transaction_that_blocks_additions() {
@@ -207,7 +207,7 @@ async fn more_readers_than_connections_take_turns() {
 }
 
 /// A proxy to a server. The test can cut the network there, as a firewall would: bytes are lost, and a connection from
-/// before the cut stays silent for good.
+/// before or during the cut stays silent for good.
 struct Network {
     port: u16,
     /// The number of cuts and repairs. The network is cut while the number is odd.

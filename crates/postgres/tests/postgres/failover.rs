@@ -1,4 +1,4 @@
-//! The primary is killed, and the standby is promoted.
+//! A standby that is promoted after the primary is killed, and commits whose wait for the standby is canceled.
 
 use std::{
     error::Error as _,

@@ -1,4 +1,4 @@
-//! Identifiers of rows that the sequence did not assign, and their order.
+//! Identifiers that the sequence did not assign, and the order of new identifiers.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Behavior that the conformance kit does not cover: restarts, failovers, poolers, deadlines, refusals.
+//! Behavior that the conformance kit does not cover, such as restarts, failovers, poolers and deadlines.
 
 #![cfg(test)] // so that clippy knows every function here to be part of a test
 

@@ -38,7 +38,7 @@ fn rules() -> Vec<String> {
             .to_owned(),
         format!("DROP INDEX one; {}", trigger("pet", "", "ZZ001")),
     ];
-    // SQLSTATEs that the server itself uses for failures that pass, or that end a connection.
+    // SQLSTATEs that the server itself uses for temporary failures, or for failures that end a connection.
     for state in ["08006", "0A000", "25006", "40001", "42P01", "53100", "55000", "57P03", "XX000"] {
         rules.push(trigger("pet", "", state));
     }

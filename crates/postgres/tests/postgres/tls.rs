@@ -92,8 +92,8 @@ async fn a_certificate_must_be_signed_and_name_the_host_as_sslmode_requires() {
 
 #[needs(postgres)]
 #[tokio::test]
-async fn the_certificate_of_an_authority_itself_is_explained_in_words() {
-    let test = "the_certificate_of_an_authority_itself";
+async fn the_refusal_of_a_server_that_shows_the_certificate_of_an_authority_is_in_words() {
+    let test = "the_certificate_of_an_authority";
     let cluster = cluster_or_skip(test, Durability::Fast).unwrap();
     certify(&cluster, "cat ca.key > server.key; cat ca.pem > server.pem");
     for mode in ["verify-ca", "verify-full"] {

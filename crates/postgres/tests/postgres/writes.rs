@@ -1,5 +1,5 @@
-//! Every kind of write waits for the disk and the standby. Only the warning that a commit did not wait for its standby
-//! makes a write fail.
+//! Every kind of write waits for the disk and the standby. Of the server's warnings, only one makes a write fail: a
+//! commit did not wait for its standby.
 
 use std::{error::Error, sync::Arc};
 
@@ -104,7 +104,7 @@ async fn prepare(store: &PostgresStore, seeds: &[u8]) {
     }
 }
 
-/// An own session, and a session that a pooler could lend.
+/// The parameters for an own session and for a session that a pooler could lend, each with the seed of its writes.
 const SESSIONS: [(&str, u8); 2] = [("pgbouncer=false", 1), ("pgbouncer=true", 2)];
 
 /// Sessions of the store wait for the disk even if the server's settings do not require this. The test observes their

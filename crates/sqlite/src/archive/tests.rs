@@ -1,3 +1,5 @@
+//! Snapshots, rows that are written under their own identifiers, and the checks of a damaged file.
+
 use std::time::{Duration, Instant};
 
 use petstore_domain::{
@@ -160,7 +162,7 @@ async fn a_check_finds_a_damaged_page_and_reads_of_it_fail() {
     place.write(numbered(1..=5000)).await.unwrap();
     place.raw().query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).unwrap();
     let path = place.folder.path().join("petstore.db");
-    // A page near the end belongs to the table.
+    // The last page belongs to the table of animals.
     let last = std::fs::metadata(&path).unwrap().len() / 4096 - 1;
     let overwrite = std::process::Command::new("dd")
         .args(["if=/dev/zero", "bs=4096", "count=1", "conv=notrunc", "status=none"])

@@ -7,7 +7,8 @@ use crate::error::Failure;
 
 pub(crate) const STATE: &str =
     "SELECT identity, revision, rewrites, state, other, label FROM petstore_state WHERE only = 1";
-/// Replaces the state, except for the rewrites.
+/// Replaces the state, except for the rewrites, and renews or empties the version. A change of the identity notes the
+/// former values in `renamed_from`.
 pub(super) const WRITE: &str = "UPDATE petstore_state SET revision = ?2, state = ?3, other = ?4, label = ?5, \
      renamed_from = CASE identity WHEN ?1 THEN renamed_from \
      ELSE hex(identity) || hex(version) || hex(key_revision) END, identity = ?1, \

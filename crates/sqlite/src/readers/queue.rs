@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn a_thread_is_added_while_a_read_waits() {
+    fn a_thread_is_needed_if_a_read_has_waited_for_a_tick() {
         let needs_thread = |waited, threads| {
             let mut queue = Queue { threads, ..Queue::default() };
             queue.waiting.push_back((Instant::now().checked_sub(waited).unwrap(), Box::new(|| ())));

@@ -57,7 +57,8 @@ impl Shared {
     /// Wakes a worker every [`TICK`] while there are reads, until the store is closed.
     pub(crate) fn tick(self: &Arc<Self>) {
         while self.is_open() {
-            // Loads `in_use` first, because a read is counted before its use is noted.
+            // Loads `in_use` first. A read that was noted before is counted already, and a later read wakes this
+            // thread.
             let in_use = self.in_use.load(Ordering::SeqCst);
             let has_reads =
                 Arc::strong_count(&self.workers) > 1 || !self.queue().waiting.is_empty();

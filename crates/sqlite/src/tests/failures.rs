@@ -85,7 +85,7 @@ async fn an_early_end_of_a_transaction_does_not_stop_the_writer() {
 }
 
 #[tokio::test]
-async fn a_failed_reader_is_replaced() {
+async fn a_read_that_tries_to_write_fails_and_later_reads_succeed() {
     let place = Place::new();
     let store = place.open();
     add(&store).await;

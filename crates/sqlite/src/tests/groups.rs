@@ -1,4 +1,4 @@
-//! Group commit.
+//! Group commit: queued additions share a transaction, and a refused one fails alone.
 
 use std::{
     fs,
@@ -79,7 +79,7 @@ async fn a_failed_write_is_undone_and_the_additions_beside_it_are_committed() {
 }
 
 #[tokio::test]
-async fn a_failed_write_leaves_the_additions_of_its_group() {
+async fn a_write_that_refuses_its_caller_leaves_the_additions_of_its_group() {
     let place = Place::new();
     let store = Arc::new(place.open());
     let release = block_writer(&store).await;

@@ -43,7 +43,7 @@ fn block(
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn hanging_reads_occupy_all_workers_but_one_and_sixteen_threads() {
+async fn hanging_reads_occupy_sixteen_threads_and_all_workers_but_one() {
     let place = Place::new();
     let (store, begun) = (Arc::new(place.open()), Arc::<AtomicUsize>::default());
     let (release, reads) = block(&store, MOST + 7, &begun);

@@ -1,3 +1,5 @@
+//! Upgrades of stores of older versions, also beside processes that use the store.
+
 use std::{fs, os::unix::fs::PermissionsExt as _, path::PathBuf, sync::Barrier, thread};
 
 use petstore_domain::{Phase, StoreId};

@@ -53,7 +53,7 @@ fn as_nobody(place: &Place, name: &str, refusal: &str) {
     assert!(output.status.success() && said.contains("1 passed"), "{said}");
 }
 
-/// Does nothing unless it runs as a child process.
+/// The child process of other tests, which only reads the store. Does nothing in another process.
 #[tokio::test]
 async fn read() {
     let Some(path) = env::var_os(CHILD_PATH) else { return };
@@ -75,7 +75,7 @@ async fn read() {
     SqliteStore::upgrade(&config, UpgradeMode::DryRun).unwrap();
 }
 
-/// Does nothing unless it runs as a child process.
+/// The child process of other tests, which writes to the store. Does nothing in another process.
 #[tokio::test]
 async fn serve() {
     let Some(path) = env::var_os(CHILD_PATH) else { return };
@@ -225,7 +225,7 @@ async fn a_store_opens_after_a_crash_at_any_step_of_a_change_of_its_identity() {
 }
 
 #[tokio::test]
-async fn the_log_of_a_released_copy_is_refused_beside_the_original() {
+async fn the_log_of_a_copy_with_a_new_identity_is_refused_beside_the_original() {
     let original = Place::new();
     add(&original.open(), rex()).await;
     let copy = crash(&original);
@@ -254,7 +254,7 @@ async fn reading_the_log_after_a_crash_adds_no_file() {
     drop(snapshot);
     assert!(crashed.content() == before);
     let reader = SqliteStore::open_read_only(&crashed.config()).unwrap();
-    // Another connection that has the store open prevents the removal.
+    // While another connection has the store open, `-shm` is not removed.
     let other = crashed.raw();
     let count = || other.query_row("SELECT count(*) FROM pet", [], |row| row.get::<_, i64>(0));
     assert_eq!(count().unwrap(), 1);

@@ -1,4 +1,4 @@
-//! Rows of other programs that break a rule of the domain.
+//! Rows that break a rule of the domain, because another program changed them.
 
 use petstore_domain::{
     Added, Archive as _, Corruption, KeyId, KeySelector, PetId, PetRepository, StoreError, add_key,

@@ -61,7 +61,7 @@ async fn after_the_last_identifier_additions_are_refused() {
 }
 
 #[tokio::test]
-async fn only_the_additions_of_a_group_without_an_identifier_are_refused() {
+async fn only_the_additions_of_a_group_for_which_no_identifier_is_left_are_refused() {
     let place = Place::new();
     let store = place.open();
     let highest = HighestIds { pet: Some(PetId(i64::MAX - 2)), key: None };
