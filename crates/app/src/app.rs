@@ -45,8 +45,7 @@ impl App {
         self
     }
 
-    /// Registers a kind of store. A scheme that is registered twice is refused by
-    /// [`run`](Self::run).
+    /// Registers a kind of store. [`run`](Self::run) fails if a scheme is registered twice.
     #[must_use]
     pub fn with_store(mut self, driver: StoreDriver) -> Self {
         self.stores.0.push(driver);

@@ -26,7 +26,7 @@ const REVOKED_EVERY: Duration = Duration::from_mins(1);
 const EXPIRING_EVERY: Duration = Duration::from_hours(24);
 /// The time between two purges of expired idempotency records.
 const PURGE_EVERY: Duration = Duration::from_mins(1);
-/// The shortest pause after a batch, so that a fast store is not called in a busy loop.
+/// The shortest pause after a purge batch, so that a fast store is not called in a busy loop.
 const MIN_REST: Duration = Duration::from_millis(1);
 /// The time limit for the last write of key uses when the service stops.
 const LAST_ROUND: Duration = Duration::from_secs(5);

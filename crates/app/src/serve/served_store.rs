@@ -185,7 +185,7 @@ impl Opening {
         Failure::of_bug()
     }
 
-    /// Opens the store and makes it the current store.
+    /// Upgrades and opens the store, adds the animals of `--seed`, and makes the store the current store.
     async fn open(&self, stores: &Stores) -> Result<Polls, Failure> {
         let ServeArgs { store, no_upgrade, seed, .. } = &self.args;
         let location = &*store.store.location;
@@ -236,7 +236,7 @@ impl Opening {
         }
         if let Some(first_key) = &self.first_key {
             let (file, mut console) = (location.first_key_path(), Console);
-            // With a next store, loading the keys waits for a poll.
+            // With a next store, loading the keys waits for a poll, so the polls run meanwhile.
             tokio::select! {
                 ensured = first_key::ensure(&*stores.current, file, first_key, &mut console) => ensured?,
                 never = &mut polls => match never {},
