@@ -50,8 +50,8 @@ pub(crate) enum Command {
     Backup(BackupArgs),
     /// Restore a backup into a store that does not exist yet
     ///
-    /// Checks the backup first, like 'petstore check'. A SQLite store appears whole or not at all; any other store is
-    /// opened when it is complete. Run a killed command again.
+    /// Checks the backup first, like 'petstore check'. A SQLite store appears whole or not at all; no service can use
+    /// any other store before it is complete. Run a killed command again.
     #[cfg(feature = "sqlite")]
     Restore(crate::commands::restore::RestoreArgs),
     /// Check the rows, the settings and the indexes of a store

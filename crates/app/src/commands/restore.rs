@@ -80,8 +80,8 @@ struct Restoring<'a> {
 }
 
 impl Restoring<'_> {
-    /// Copies the backup to `path`. A backup with an older schema is copied unchanged, without a new identity. Returns the path
-    /// of the store.
+    /// Copies the backup to `path`. A backup with an older schema is copied unchanged, without a new identity. Returns
+    /// the path of the store.
     async fn fill_file(&self, path: &Path) -> Result<String, Failure> {
         let partial = PartialFile::begin(path, IfExists::Refuse(IN_THE_WAY), Access::OwnerOnly)?;
         if let Some(found) = companion(path) {

@@ -18,7 +18,7 @@ use tokio::time::{self, Instant};
 use crate::system::{SystemClock, rfc3339};
 
 /// The interval at which key uses are written back, and corrupt keys and uses of revoked keys are logged. The key ring
-/// writes back each key at most once a minute.
+/// writes back each live key at most once a minute.
 const KEYS_EVERY: Duration = Duration::from_secs(5);
 /// The shortest time between two log lines about the same revoked key.
 const REVOKED_EVERY: Duration = Duration::from_mins(1);

@@ -72,8 +72,8 @@ pub(super) struct Stores {
 type Polls = Pin<Box<dyn Future<Output = Infallible> + Send>>;
 
 impl ServedStore {
-    /// Starts to open the store, and waits up to [`BACKLOG_WAIT`] until the store is open. After that time, opening
-    /// continues in the background.
+    /// Starts to open the store, and waits up to [`BACKLOG_WAIT`] until the store is open or the first attempt to reach
+    /// it has failed. If the store is not open then, opening continues in the background.
     ///
     /// # Errors
     /// The reason why the store is unusable, if it is known within [`BACKLOG_WAIT`].

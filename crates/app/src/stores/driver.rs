@@ -246,7 +246,7 @@ impl OpenStore {
     /// Refuses a store that was handed over or is being filled.
     ///
     /// # Errors
-    /// One line that names the store to which this store was handed over, or from which it is being filled.
+    /// One line that names the store to which this store was handed over, or the commands that continue to fill it.
     pub(crate) async fn require_open(&self, location: &dyn StoreLocation) -> Result<(), Failure> {
         let Some(handover) = &self.handover else { return Ok(()) };
         let phase = handover.state().await.map_err(Failure::of_store)?.phase;
