@@ -18,7 +18,7 @@ use crate::{
 /// The time that remaining tasks have to stop when the program ends.
 const LEFT_OVERS: Duration = Duration::from_secs(1);
 
-/// The variable that sets the number of worker threads.
+/// tokio's environment variable for the number of worker threads.
 const WORKERS_VARIABLE: &str = "TOKIO_WORKER_THREADS";
 
 /// The program `petstore`, with the stores that are registered in it.

@@ -21,7 +21,8 @@ use crate::{
     },
 };
 
-/// Suffixes of the files beside an open SQLite file. The files of another store would damage the restored store.
+/// Suffixes of the files beside an open SQLite file. If an earlier store has left such a file, it would damage the
+/// restored store.
 const COMPANIONS: [&str; 3] = ["-wal", "-shm", "-journal"];
 const IN_THE_WAY: &str =
     "a restore replaces no store: stop what uses it, and move it away with -wal and -shm";
