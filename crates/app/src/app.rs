@@ -18,7 +18,7 @@ use crate::{
 /// The time that remaining tasks have to stop when the program ends.
 const LEFT_OVERS: Duration = Duration::from_secs(1);
 
-/// The variable that sets the number of worker threads.
+/// tokio's environment variable for the number of worker threads.
 const WORKERS_VARIABLE: &str = "TOKIO_WORKER_THREADS";
 
 /// The program `petstore`, with the stores that are registered in it.
@@ -45,8 +45,7 @@ impl App {
         self
     }
 
-    /// Registers a kind of store. A scheme that is registered twice is refused by
-    /// [`run`](Self::run).
+    /// Registers a kind of store. [`run`](Self::run) fails if a scheme is registered twice.
     #[must_use]
     pub fn with_store(mut self, driver: StoreDriver) -> Self {
         self.stores.0.push(driver);

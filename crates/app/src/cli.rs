@@ -50,8 +50,8 @@ pub(crate) enum Command {
     Backup(BackupArgs),
     /// Restore a backup into a store that does not exist yet
     ///
-    /// Checks the backup first, like 'petstore check'. A SQLite store appears whole or not at all; any other store is
-    /// opened when it is complete. Run a killed command again.
+    /// Checks the backup first, like 'petstore check'. A SQLite store appears whole or not at all; no service can use
+    /// any other store before it is complete. Run a killed command again.
     #[cfg(feature = "sqlite")]
     Restore(crate::commands::restore::RestoreArgs),
     /// Check the rows, the settings and the indexes of a store
@@ -110,7 +110,8 @@ pub(crate) fn parse(sources: &Sources) -> Result<Command, clap::Error> {
     command.map_err(|error| error.format(&mut definition))
 }
 
-/// Prints the help or the version if clap returned it as `error`; otherwise returns the error as one line.
+/// Prints the help or the version if clap returned it as `error`. If a subcommand is missing, prints the help on stderr
+/// and returns exit code 2. Otherwise returns the error as one line.
 pub(crate) fn explain(error: clap::Error, sources: &Sources) -> Result<ExitCode, Failure> {
     let text = error.render().to_string();
     if !error.use_stderr() {

@@ -1,5 +1,5 @@
-//! The commands, each in a file of its name with its flags and its work. `completions` and `man` are in [`manual`]. The
-//! flags of `serve`, `config` and `openapi` are in [`serve`](crate::serve) and [`cli`](crate::cli).
+//! The commands except `serve`, `config` and `openapi`, each in a file of its name with its flags and its work.
+//! `completions` and `man` are in [`manual`]. `export` and `import` share the file formats in [`records`].
 
 pub(crate) mod backup;
 pub(crate) mod check;

@@ -17,10 +17,10 @@ use crate::{
 /// A password that no message and no displayed URL may contain.
 const PASSWORD: &str = "CANARY";
 
-/// Imports `data` as NDJSON and as CSV.
+/// Reads `data` like the command `import`, as NDJSON and as CSV.
 ///
 /// # Panics
-/// A reader breaks a promise.
+/// A byte or a line is not read, or a record is different after it was written and read again.
 pub fn import(data: &[u8]) {
     import_with(data, &RecordReader::Ndjson, |line, read| {
         assert_eq!(read, read_record(line).map_err(|error| error.to_string()));
@@ -67,7 +67,7 @@ fn check_round_trip(record: &Record) {
 /// Parses `data` as a store URL, and its lines as the parts of a URL around a password.
 ///
 /// # Panics
-/// A store URL breaks a promise.
+/// A displayed URL is another URL when it is parsed again, or a message or a displayed URL contains the password.
 pub fn store_url(data: &[u8]) {
     let Ok(text) = str::from_utf8(data) else { return };
     let built_in = Registry(stores::BUILT_IN.to_vec());
@@ -86,7 +86,7 @@ pub fn store_url(data: &[u8]) {
     }
     let url = format!("postgres://user:{before}{PASSWORD}{after}@{place}");
     let shown = match built_in.parse(&url, false) {
-        // The password of this URL is not `PASSWORD`.
+        // An `@` in `before` may end the password before `PASSWORD` begins.
         Ok(_) if before.contains('@') => return,
         Ok(store) => store.location.to_string(),
         Err(refusal) => refusal.to_string(),

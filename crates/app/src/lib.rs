@@ -60,7 +60,7 @@
 //! - `serve`: the service. `serve/config` has its flags, which are the settings.
 //! - `cli`: the command line, and settings from environment variables and a file.
 //! - `stores`: the kinds of store, the arguments that name a store, and how a command opens one.
-//! - `system`: the clock, signals, files, the console and the log.
+//! - `system`: the clock, signals, files, the console, the log, and the failures of the program.
 //!
 //! No other crate depends on every adapter. This crate contains no rule of the domain.
 

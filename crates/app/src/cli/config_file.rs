@@ -11,7 +11,7 @@ use crate::system::{Failure, quotable, quotable_path, read_text};
 type Values = BTreeMap<String, String>;
 
 /// Reads a TOML file whose keys must be in `known`, which says of each setting whether it takes several values. A value
-/// is a scalar. A setting that takes several values also accepts a list.
+/// is a string, an integer or a boolean. A setting that takes several values also accepts a list of them.
 pub(super) fn read(path: &Path, known: &BTreeMap<String, bool>) -> Result<Values, Failure> {
     let shown = quotable_path(path);
     let text = read_text(path)

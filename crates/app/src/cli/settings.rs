@@ -1,8 +1,9 @@
 //! The command `config`, and the sources of settings: flags, variables, the settings file, and files with a secret.
 //!
-//! clap's definition is the only declaration of a setting. Only flags of `serve` have a variable and are keys of the
-//! settings file. A value of a file is inserted into the command line as a flag, unless a flag or a variable takes
-//! precedence. A flag `--NAME` whose value may contain a password has a companion `--NAME-file`.
+//! clap's definition is the only declaration of a setting. Each flag of `serve` except `--config` is a setting: it has
+//! a variable and is a key of the settings file, also for other commands that have this flag. A value of a file is
+//! inserted into the command line as a flag, unless a flag or a variable takes precedence. A flag `--NAME` whose value
+//! may contain a password is marked by clap's `hide_env_values`, and has a companion `--NAME-file`.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -137,12 +138,13 @@ impl Sources {
         Ok(read)
     }
 
-    /// Returns a flag for each value that a file gives. `given` are the flags and variables.
+    /// Returns a flag for each value that a file gives, unless a flag or a variable takes precedence. `given` contains
+    /// the parsed flags and variables. Also records the places of values, and the flags that contain a password.
     fn flags_of_files(&mut self, given: &ArgMatches) -> Result<Vec<OsString>, Failure> {
         let config = given.try_get_one::<PathBuf>(CONFIG).ok().flatten();
         let read_config = |path: &PathBuf| config_file::read(path, &settings(&self.definition));
         let mut settings = config.map(read_config).transpose()?.unwrap_or_default();
-        // The variable of a flag takes precedence over its companion in the settings file.
+        // `PETSTORE_API_KEY`, which has no flag, takes precedence over `api-key-file` in the settings file.
         let is_set = |name: &str| variable(variable_of(name)).is_some();
         settings.retain(|name, _| !name.strip_suffix("-file").is_some_and(is_set));
         // Returns the source that takes precedence for a flag. `DefaultValue` stands for the settings file.

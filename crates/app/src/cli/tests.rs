@@ -208,7 +208,7 @@ fn every_limit_reaches_its_own_setting() {
 }
 
 #[test]
-fn a_key_is_selected_by_its_name_or_identifier() {
+fn the_keys_commands_parse_their_arguments() {
     let KeysCommand::Create { name, expires, .. } = keys("petstore keys create web --expires 90d")
     else {
         panic!()

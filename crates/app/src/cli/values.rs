@@ -1,5 +1,4 @@
-//! Parsers for the values of flags: durations, sizes, numbers, names, addresses, URLs and origins. Also reads environment
-//! variables.
+//! Parsers for the values of flags, such as durations, sizes and addresses. Also reads environment variables.
 
 #[cfg(test)]
 mod tests;
@@ -21,13 +20,13 @@ use bytesize::ByteSize;
 const DAY: Duration = Duration::from_hours(24);
 const CENTURY: Duration = Duration::from_hours(24 * 36_525);
 
-/// Parses the delimiter of CSV: ASCII punctuation except `"`, a space, or `tab`.
+/// Parses the delimiter of CSV: `tab`, a space, or an ASCII punctuation character other than `"`.
 pub(crate) fn delimiter(text: &str) -> Result<char, &'static str> {
     let character = if text == "tab" { Some('\t') } else { text.parse::<char>().ok() };
     let fits = |it: &char| *it == '\t' || it.is_ascii_punctuation() && *it != '"' || *it == ' ';
     character
         .filter(fits)
-        .ok_or("the delimiter must be a punctuation character other than '\"', a space, or 'tab'")
+        .ok_or("the delimiter must be 'tab', a space, or a punctuation character other than '\"'")
 }
 
 /// Parses a time limit: 1 ms to 24 h.
@@ -72,8 +71,8 @@ fn duration(
     allowed: RangeInclusive<Duration>,
     allowed_shown: &str,
 ) -> Result<Duration, String> {
-    /// The longest text of a duration. humantime 2.4.0 panics on a longer text whose parts add up to more than
-    /// `u64::MAX` seconds.
+    /// The length limit, in bytes. humantime 2.4.0 panics if the parts of a duration add up to more than `u64::MAX`
+    /// seconds, which needs a longer text.
     const MAX_CHARS: usize = 20;
     let outside = || format!("the duration must be {allowed_shown}");
     if text.len() > MAX_CHARS {
@@ -206,7 +205,8 @@ pub(crate) fn origin(text: &str) -> Result<String, &'static str> {
     )
 }
 
-/// Splits `HOST` or `HOST:PORT`. Returns `None` if the host is neither a name nor an address; IPv6 needs brackets.
+/// Splits `HOST` or `HOST:PORT`. Returns `None` if the host is neither a name nor an address, or if the port is not a
+/// number. An IPv6 address needs brackets.
 fn host_and_port(authority: &str) -> Option<(&str, Option<u16>)> {
     let (host, port) = match authority.rsplit_once(':') {
         Some((host, port)) if !port.ends_with(']') => (host, Some(port)),

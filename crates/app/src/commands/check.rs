@@ -91,8 +91,8 @@ async fn read_archive(
     Ok(Finding::ok("animals", format!("{read}; each is valid, and in the list of its status")))
 }
 
-/// Returns the first animal of `batch` that is missing in the list of its status. `after` is the last animal before
-/// `batch`.
+/// Returns the first animal of `batch` that is missing in the list of its status. `after` is the last identifier
+/// before `batch`.
 ///
 /// `batch` is from a snapshot, and the lists are live: a missing animal may have been changed or deleted since. So each
 /// missing animal is read again, and then looked up in the list of its present status, [`ATTEMPTS`] times.
@@ -132,7 +132,8 @@ fn keys(StoredKeys { keys, corrupt, .. }: &StoredKeys) -> Finding {
     Finding::error("API keys", format!("{}; {remedy}", names(corrupt)))
 }
 
-/// Prints one line for each finding, and a verdict.
+/// Prints one line for each finding, and the verdict that the store is sound. If there is a fault, the verdict is the
+/// returned failure.
 fn report(findings: &[Finding], location: &str, out: &mut impl Output) -> Result<(), Failure> {
     let lines: String = findings.iter().map(line).collect();
     let number = |severity| findings.iter().filter(|it| it.severity == severity).count() as u64;

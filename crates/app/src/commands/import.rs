@@ -21,9 +21,9 @@ use crate::{
     system::{Console, Failure, Output as _, Progress, Signals, SystemClock, count, one_line_of},
 };
 
-/// The number of lines in a batch, which is one transaction, unless the store permits only smaller batches. Must never
-/// change: with another number, a file that an earlier release has imported in part would be added again
-/// (`docs/STORES.md`).
+/// The number of lines in a batch, unless the store permits only smaller batches. A batch is one transaction. The
+/// number must never change: otherwise, a file without identifiers that an earlier release has imported, also in part,
+/// could be added again (`docs/STORES.md`).
 const BATCH_LINES: usize = 10_000;
 /// The number of bad lines that are shown. Further bad lines are only counted.
 const MAX_SHOWN: u64 = 100;
@@ -115,8 +115,8 @@ struct Import {
 }
 
 impl Import {
-    /// Reads the input to its end, shows bad lines, and finds the highest identifier. Returns a file with the same lines.
-    /// Without a `format`, the file extension before `.gz` decides.
+    /// Reads the input to its end, shows bad lines, and finds the highest identifier. Returns the input as a file that
+    /// can be read again. Without a `format`, the file extension before `.gz` decides; the default is NDJSON.
     async fn check(
         &mut self,
         path: Option<&Path>,
@@ -164,7 +164,7 @@ impl Import {
     ) -> Result<String, Failure> {
         let max = BATCH_LINES.min(archive.max_batch());
         let (mut source, mut progress) = (self.source(file)?, Progress::of("lines"));
-        // The file may have been changed since it was checked.
+        // The file may have been changed since it was checked, so its first record must not decide again.
         source.with_ids = Some(self.highest.is_some());
         while let Some(batch) = self.next(&mut source, max)? {
             let line = batch.last_line;

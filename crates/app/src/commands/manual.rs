@@ -63,7 +63,8 @@ fn write_pages(command: &clap::Command, folder: &Path) -> io::Result<()> {
     fs::write(folder.join(page.get_filename()), complete(&text, exit_status, &others))
 }
 
-/// Returns `page` with bulleted lists, and with sections in place of the text after the options.
+/// Returns `page` with bulleted lists, and with sections in place of the text after the options. `others` are the names
+/// of the pages for SEE ALSO.
 fn complete(page: &str, exit_status: &str, others: &[&str]) -> String {
     let page = page.replace("\n\\- ", "\n.br\n\\(bu ").replace(".br\n\n.br\n", ".sp\n");
     let (options, after) = page.split_once(EXTRA).unwrap_or((&page, ""));

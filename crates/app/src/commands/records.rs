@@ -1,7 +1,7 @@
 //! Animals in a file, one per line: NDJSON, or CSV with a header (RFC 4180).
 //!
-//! A name contains no line break, so each record is one line, and an unclosed quote is a fault of its line alone. CSV
-//! libraries are more lenient: they read `"a"b` and `"ab` as `ab`.
+//! A name contains no line break, so each record is one line, and an unclosed quote is a fault of its line alone. No
+//! CSV library is used, because libraries are more lenient: they read `"a"b` and `"ab` as `ab`.
 
 use std::{
     borrow::Cow,

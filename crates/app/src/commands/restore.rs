@@ -21,7 +21,8 @@ use crate::{
     },
 };
 
-/// Suffixes of the files beside an open SQLite file. The files of another store would damage the restored store.
+/// Suffixes of the files beside an open SQLite file. If an earlier store has left such a file, it would damage the
+/// restored store.
 const COMPANIONS: [&str; 3] = ["-wal", "-shm", "-journal"];
 const IN_THE_WAY: &str =
     "a restore replaces no store: stop what uses it, and move it away with -wal and -shm";
@@ -80,8 +81,8 @@ struct Restoring<'a> {
 }
 
 impl Restoring<'_> {
-    /// Copies the backup to `path`. A backup with an older schema is copied unchanged, without a new identity. Returns the path
-    /// of the store.
+    /// Copies the backup to `path`. A backup with an older schema is copied unchanged, without a new identity. Returns
+    /// the path of the store.
     async fn fill_file(&self, path: &Path) -> Result<String, Failure> {
         let partial = PartialFile::begin(path, IfExists::Refuse(IN_THE_WAY), Access::OwnerOnly)?;
         if let Some(found) = companion(path) {

@@ -264,7 +264,7 @@ async fn make_independent(location: &dyn StoreLocation, force: bool) -> Result<S
     Ok(format!("{location} is a store of its own now, and open\n"))
 }
 
-/// Opens a copied store under a new identity of its own.
+/// Sets the phase of the store to open, and gives the store a new identity.
 pub(crate) async fn give_identity(location: &dyn StoreLocation) -> Result<(), Failure> {
     with_store(location, OpenMode::ReadWrite, async |store| {
         let (ports, id) = (store.ports(location)?, StoreId(random()?));

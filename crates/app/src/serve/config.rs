@@ -193,7 +193,7 @@ pub(crate) struct ServeArgs {
 }
 
 impl ServeArgs {
-    /// Returns the settings of the HTTP adapter. A new setting does not compile until this function sets it.
+    /// Returns the settings of the HTTP adapter. Sets each field by name, so that a new field is a compile error here.
     pub(crate) fn settings(&self) -> Settings {
         let DeploymentArgs { environment, public_url, staging_url } = self.deployment.clone();
         let files = (!self.no_docs).then(|| static_files(environment.as_deref()));

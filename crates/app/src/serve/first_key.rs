@@ -81,10 +81,11 @@ async fn on_terminal(
     show(keys, &key, &text, out).await
 }
 
-/// Creates a key and writes it into `file`. Returns the reason if the file cannot be used.
+/// Writes a new key into `file`, or reads the key of an interrupted start from `file`, and adds the key to the store.
+/// Returns the reason if the file cannot be used.
 async fn in_file(keys: &dyn KeyStore, file: &Path) -> Result<Option<String>, Failure> {
     let shown = file.display();
-    // The lock prevents two processes that start at the same time from creating two keys.
+    // Without the lock, another process could store the key of this file while this process removes the file.
     let _lock = match lock_folder_of(file).await {
         Ok(lock) => lock,
         Err(error) => return Ok(Some(format!("cannot lock the folder of {shown}: {error}"))),

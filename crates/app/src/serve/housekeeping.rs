@@ -18,7 +18,7 @@ use tokio::time::{self, Instant};
 use crate::system::{SystemClock, rfc3339};
 
 /// The interval at which key uses are written back, and corrupt keys and uses of revoked keys are logged. The key ring
-/// writes back each key at most once a minute.
+/// writes back each live key at most once a minute.
 const KEYS_EVERY: Duration = Duration::from_secs(5);
 /// The shortest time between two log lines about the same revoked key.
 const REVOKED_EVERY: Duration = Duration::from_mins(1);
@@ -26,7 +26,7 @@ const REVOKED_EVERY: Duration = Duration::from_mins(1);
 const EXPIRING_EVERY: Duration = Duration::from_hours(24);
 /// The time between two purges of expired idempotency records.
 const PURGE_EVERY: Duration = Duration::from_mins(1);
-/// The shortest pause after a batch, so that a fast store is not called in a busy loop.
+/// The shortest pause after a purge batch, so that a fast store is not called in a busy loop.
 const MIN_REST: Duration = Duration::from_millis(1);
 /// The time limit for the last write of key uses when the service stops.
 const LAST_ROUND: Duration = Duration::from_secs(5);

@@ -1,5 +1,6 @@
 //! Watched files, which the service reloads when they change and at SIGHUP: the API key file, whose parser is here, and
-//! the TLS files. Polled, because a notification is not reliable on network file systems and mounted secrets.
+//! the TLS files. The files are polled, because notifications are not reliable on network file systems and mounted
+//! secrets.
 
 use std::{
     ffi::OsStr,
@@ -46,7 +47,7 @@ pub(super) struct Reloads {
     pub(super) counts: watch::Sender<(u64, u64, bool)>,
 }
 
-/// Watched files.
+/// Files that are reloaded together, such as a certificate and its key.
 pub(super) struct WatchedFiles {
     /// The name in the log.
     name: &'static str,

@@ -72,8 +72,8 @@ pub(super) struct Stores {
 type Polls = Pin<Box<dyn Future<Output = Infallible> + Send>>;
 
 impl ServedStore {
-    /// Starts to open the store, and waits up to [`BACKLOG_WAIT`] until the store is open. After that time, opening
-    /// continues in the background.
+    /// Starts to open the store, and waits up to [`BACKLOG_WAIT`] until the store is open or the first attempt to reach
+    /// it has failed. If the store is not open then, opening continues in the background.
     ///
     /// # Errors
     /// The reason why the store is unusable, if it is known within [`BACKLOG_WAIT`].
@@ -185,7 +185,7 @@ impl Opening {
         Failure::of_bug()
     }
 
-    /// Opens the store and makes it the current store.
+    /// Upgrades and opens the store, adds the animals of `--seed`, and makes the store the current store.
     async fn open(&self, stores: &Stores) -> Result<Polls, Failure> {
         let ServeArgs { store, no_upgrade, seed, .. } = &self.args;
         let location = &*store.store.location;
@@ -236,7 +236,7 @@ impl Opening {
         }
         if let Some(first_key) = &self.first_key {
             let (file, mut console) = (location.first_key_path(), Console);
-            // With a next store, loading the keys waits for a poll.
+            // With a next store, loading the keys waits for a poll, so the polls run meanwhile.
             tokio::select! {
                 ensured = first_key::ensure(&*stores.current, file, first_key, &mut console) => ensured?,
                 never = &mut polls => match never {},

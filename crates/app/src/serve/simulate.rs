@@ -81,7 +81,7 @@ impl Simulated {
     }
 }
 
-#[warn(clippy::missing_trait_methods)] // So that no new method escapes the delay by its default body.
+#[warn(clippy::missing_trait_methods)] // No new method may escape the delay by its default body.
 #[async_trait]
 impl PetService for Simulated {
     async fn list(&self, query: PetQuery) -> Result<Versioned<PetPage>, StoreError> {

@@ -74,8 +74,8 @@ pub(super) fn config(words: &str) -> Config {
     Config::read(*args).unwrap()
 }
 
-/// Returns the configuration of a command line as text. A new field of `Config` does not compile until this function
-/// shows it.
+/// Returns the configuration of a command line as text. The pattern names every field of `Config`, so that a new field
+/// is a compile error here.
 fn configured(words: &str) -> String {
     let Config { args, service_key, key_file, settings } = config(words);
     let next_store = args.next_store.map(|next| next.location.to_string());
@@ -87,7 +87,7 @@ fn configured(words: &str) -> String {
     format!("{sockets:?} {:?} {stores:?} {for_tests:?} {key:?} {settings:?} {log:?}", args.tls)
 }
 
-/// Returns the settings file with the content of `flags`.
+/// Returns the text of a settings file with the same settings as `flags`.
 fn as_settings(flags: &str) -> String {
     let settings = flags.split("--").skip(1).map(|setting| match setting.trim().split_once(' ') {
         Some((name, value)) => format!("{name} = \"{value}\"\n"),

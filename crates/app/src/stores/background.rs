@@ -65,7 +65,7 @@ where
         }
     });
     move || {
-        // A `JoinSet` aborts its task when it is dropped.
+        // The closure owns the `JoinSet`, which aborts its task when it is dropped.
         let _ = &reading;
         asked.send_replace(());
         latest.borrow().clone()

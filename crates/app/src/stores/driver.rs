@@ -64,8 +64,8 @@ pub trait StoreLocation: fmt::Display + Send + Sync + 'static {
     /// Upgrades the schema of the store to this release, or reports what an upgrade would do. Returns `None`
     /// if there is no store yet.
     ///
-    /// `serve` calls this method before it opens the store. No other command upgrades by itself, so
-    /// [`open`](Self::open) refuses an older schema. By default, there is no schema and nothing to upgrade.
+    /// `serve` calls this method before it opens the store, except with `--no-upgrade`. No other command upgrades by
+    /// itself, so [`open`](Self::open) refuses an older schema. By default, there is no schema and nothing to upgrade.
     ///
     /// # Errors
     /// One line that says why the store cannot be upgraded. Completed steps stay.
@@ -86,7 +86,7 @@ pub trait StoreLocation: fmt::Display + Send + Sync + 'static {
     }
 
     /// Returns the path that the command `restore` copies a SQLite backup to. With `None`, the default, `restore`
-    /// opens the store and fills it through its ports.
+    /// opens the store and fills it through its ports. `serve` refuses to start if the folder of this path is missing.
     fn restore_path(&self) -> Option<PathBuf> {
         None
     }
@@ -192,7 +192,7 @@ pub struct OpenStore {
 
 impl OpenStore {
     /// Creates a store without an archive. Dropping the store closes it. `serve`, `keys` and `check` accept such a
-    /// store. The commands that copy, verify, export or import refuse it.
+    /// store. `export`, `import` and the `store` commands refuse it.
     pub fn new<S: PetRepository + KeyStore + 'static>(store: Arc<S>) -> Self {
         let pets = store.clone();
         let (archive, handover, created_at, close) = (None, None, None, Mutex::default());
@@ -246,7 +246,7 @@ impl OpenStore {
     /// Refuses a store that was handed over or is being filled.
     ///
     /// # Errors
-    /// One line that names the store to which this store was handed over, or from which it is being filled.
+    /// One line that names the store to which this store was handed over, or the commands that continue to fill it.
     pub(crate) async fn require_open(&self, location: &dyn StoreLocation) -> Result<(), Failure> {
         let Some(handover) = &self.handover else { return Ok(()) };
         let phase = handover.state().await.map_err(Failure::of_store)?.phase;

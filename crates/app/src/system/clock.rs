@@ -4,7 +4,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use petstore_domain::{Clock, Timestamp};
 
-/// [`Clock`] by the system's wall clock.
+/// The [`Clock`] that reads the system's wall clock.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SystemClock;
 

@@ -12,7 +12,7 @@ const UNUSABLE: u8 = 78;
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", one_line_of(.0))]
 pub(crate) enum Failure {
-    /// The command line or the environment is wrong: exit code 2.
+    /// The command line, the environment or the settings file is wrong: exit code 2.
     Usage(String),
     /// The command failed: exit code 1.
     Runtime(String),

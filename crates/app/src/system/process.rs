@@ -1,5 +1,5 @@
-//! The signals of the process, and its limits on core dumps and open files. A signal handler stays installed for the life of
-//! the process.
+//! The signals of the process, and its limits on core dumps and open files. A signal handler stays installed for the
+//! life of the process.
 
 use std::{
     num::NonZeroUsize,

@@ -4,8 +4,8 @@ use std::io::{self, BufRead};
 
 use sha2::{Digest as _, Sha256};
 
-/// The longest line, in bytes, like the default of `--max-body`. A record needs at most about 4 KiB, unless its name is
-/// escaped.
+/// The longest line, in bytes, like the default of `--max-body`. A record needs at most about 4 KiB, even if every
+/// character is escaped.
 const MAX_LINE_BYTES: usize = 64 * 1024;
 const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 /// The number of bytes of a line that are kept, which is enough for the longest line.

@@ -57,7 +57,7 @@ pub(super) async fn open(
                 }
                 file.write_all(piece)?;
                 input.consume(length);
-                // A pipe may deliver one line at a time.
+                // Each piece counts as progress, because a pipe may deliver one line at a time.
                 advanced.send_replace(());
             }
         }))

@@ -52,7 +52,7 @@ fn a_fault_has_the_number_of_its_line_and_the_next_line_is_read() {
 }
 
 #[test]
-fn a_file_without_its_header_is_refused() {
+fn a_csv_file_without_a_valid_header_is_refused() {
     for (format, text, refusal) in [
         (Csv, "", "line 1: the file is empty"),
         (Csv, "name\nRex\n", "line 1: the column 'categoryId' is missing"),
