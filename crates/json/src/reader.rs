@@ -92,7 +92,7 @@ impl Input {
         let (noun, _) = self.words();
         let why = |error: &serde_json::Error| match self {
             Self::Body => error.to_string(),
-            // The message of an import has the number of the line in the file.
+            // An import names the line of the file, so the parser's line 1 would mislead.
             Self::Line => error.to_string().replace(" at line 1 column ", " at column "),
         };
         match serde_json::from_str::<&RawValue>(text).map(kind_of) {

@@ -11,7 +11,7 @@ use rustls::{
     },
 };
 
-/// The reason why certificates cannot be checked.
+/// The reason why TLS cannot be set up.
 #[derive(Debug, thiserror::Error)]
 pub enum TlsFailure {
     /// A file cannot be used. The message does not quote the parser, because the file may contain a private key.
@@ -29,7 +29,7 @@ pub enum TlsFailure {
 }
 
 impl TlsFailure {
-    /// Makes the error of the file in a parameter.
+    /// Makes the error of the file that the URL parameter `parameter` names.
     #[must_use]
     pub fn of_file(parameter: &str, path: &Path, error: PemError) -> Self {
         let path = path.display();

@@ -37,8 +37,8 @@ pub trait KeyStore: Send + Sync {
 
     /// Returns at least the keys that were added or changed since `known`, in one snapshot. Returns every key if
     /// `known` is `None`. The caller compares the sum of its own stamps with [`KeyChanges::sum`]. If the sums differ,
-    /// the caller lacks a row or holds a removed row. `known` may come from another store, or from a state that the
-    /// store has lost.
+    /// the caller lacks a row or holds a removed row, and so loads every key. `known` may come from another store, or
+    /// from a state that the store has lost.
     ///
     /// The default implementation returns every key if the revision is not the one of `known`.
     ///

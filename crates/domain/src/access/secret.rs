@@ -90,7 +90,7 @@ impl fmt::Debug for ApiKeySecret {
 }
 
 /// The rights of an API key. A store keeps the rights with the key. The key's prefix also shows the rights, for people
-/// and for releases without read-only keys.
+/// and for old releases, which know no rights and refuse the prefix `psr_`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KeyRights {
     /// Reads and writes.

@@ -152,7 +152,7 @@ pub enum WriterRole {
     /// A service or a command.
     #[default]
     Service,
-    /// The command that copies or moves a store to this one, and whose change to [`Phase::Filling`] has this revision.
+    /// The command that copies or moves a store to this store. Its change to [`Phase::Filling`] has this revision.
     Mover(i64),
 }
 
