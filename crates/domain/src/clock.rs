@@ -6,7 +6,7 @@ use crate::timestamp::Timestamp;
 ///
 /// # Contract
 /// - `now` is the wall-clock time. It never fails and never blocks.
-/// - The time may jump, also backwards. Callers treat a time later than `now` as unknown, not as fresh.
+/// - The time may jump, also backwards. So a stored time may be later than `now`.
 #[cfg_attr(any(test, feature = "mocks"), mockall::automock)]
 pub trait Clock: Send + Sync {
     /// Returns the time now.

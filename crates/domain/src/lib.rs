@@ -14,11 +14,13 @@
 //! ```
 //!
 //! Each folder has one subject: `catalogue` (animals), `access` (API keys), `transfer` (whole stores).
-//! A folder holds the values of its subject with their rules, its ports, and its use cases.
+//! A folder holds the values of its subject with their rules, its ports, and its use cases. The use cases of `transfer`
+//! are in the crate `petstore-transfer`.
 //!
 //! This crate does no I/O and reads no clock. It calls the outside through driven ports ([`PetRepository`],
 //! [`KeyStore`], [`Archive`], [`Handover`], [`Clock`]). The outside calls the crate through driving ports
-//! ([`PetService`], [`Authenticator`]). Constructors (`new`, `parse`) check the rules of a value.
+//! ([`PetService`], [`Authenticator`]), and through functions such as [`add_key`]. Constructors (`new`, `parse`) check
+//! the rules of a value.
 //!
 //! With the feature `mocks`, every port has a mock (`MockPetService`, …), the module `mocks` has samples,
 //! and `ManualClock` is a clock that a test sets.

@@ -1,7 +1,7 @@
 //! The plain decimal form of an integer, which query parameters and path segments have.
 
-/// Parses the form in which an integer is displayed: an optional `-`, then digits. A leading zero, a `+`, a blank, a
-/// fraction and a number out of range are errors.
+/// Parses the form in which an integer is displayed: an optional `-`, then digits. Returns `None` for any other text,
+/// such as `01`, `-0`, `+1`, ` 1` or `1.0`, and for a number out of range.
 pub(crate) fn parse<T: std::str::FromStr>(text: &str) -> Option<T> {
     let digits = text.strip_prefix('-').unwrap_or(text);
     let plain = digits.bytes().all(|byte| byte.is_ascii_digit())

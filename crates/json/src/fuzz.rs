@@ -15,7 +15,7 @@ const MAX_MESSAGE: usize = 32 * 1024;
 /// Reads `data` as the body of createPet and as a line of NDJSON.
 ///
 /// # Panics
-/// A promise of the reader is broken.
+/// If a promise of the reader is broken.
 pub fn body(data: &[u8]) {
     let (body, line) = (read_new_pet(data), read_record(data));
     match (&body, &line) {

@@ -92,7 +92,7 @@ impl Input {
         let (noun, _) = self.words();
         let why = |error: &serde_json::Error| match self {
             Self::Body => error.to_string(),
-            // The message of an import has the number of the line in the file.
+            // An import names the line of the file, so the parser's line 1 would mislead.
             Self::Line => error.to_string().replace(" at line 1 column ", " at column "),
         };
         match serde_json::from_str::<&RawValue>(text).map(kind_of) {
@@ -100,7 +100,7 @@ impl Input {
                 let why = why(&error);
                 ReadError::InvalidJson(format!("{noun} must be one JSON document, but: {why}"))
             }
-            // A member name has half a surrogate pair.
+            // An object is refused here only if a member name has half a surrogate pair.
             Ok(OBJECT) => {
                 ReadError::InvalidPet(format!("{noun} must be a JSON object, but: {}", why(error)))
             }
@@ -113,8 +113,7 @@ impl Input {
 
 /// Reads the members of an object into a draft.
 ///
-/// serde's derive would accept an array, stop at the first error, and silently drop one of two members with
-/// the same name.
+/// serde's derive would accept an array, and stop at the first error.
 struct Members<'d> {
     input: Input,
     draft: &'d mut Draft,

@@ -1,7 +1,7 @@
 //! Writes animals as JSON.
 //!
-//! Hand-written JSON takes half the time of serde's derive, and most bytes that the service sends are animals. A new
-//! field of `Pet` does not compile until `write_pet` writes it.
+//! Hand-written JSON takes half the time of serde's derive, and most bytes that the service sends are animals. After
+//! `Pet` gets a new field, `write_pet` does not compile until it names the field.
 
 use petstore_domain::Pet;
 

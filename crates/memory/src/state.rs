@@ -1,4 +1,4 @@
-//! The state of the store.
+//! The content of the store, with its versions and its state of the handover.
 
 use std::{
     collections::BTreeMap,

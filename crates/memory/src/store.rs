@@ -27,8 +27,8 @@ impl MemoryStore {
         Self { state: Arc::clone(&self.state), reads_while_sealed }
     }
 
-    /// Deletes an animal. No port deletes animals: on other stores, an operator deletes them with SQL. Returns whether
-    /// the animal existed.
+    /// Deletes an animal. No port deletes animals: in other stores, an operator deletes them, for example with SQL.
+    /// Returns whether the animal existed.
     #[must_use]
     pub fn delete_pet(&self, id: PetId) -> bool {
         let mut state = self.state();

@@ -44,10 +44,11 @@
 //! The steps that upgrade an old store also create a new store, so both stores have the same schema. A released step
 //! never changes; each change of the schema is a new step.
 //!
-//! A store records two versions: its own, and the oldest version whose releases can use it. A release opens a store if
-//! it knows that oldest version. So an older release keeps using an upgraded store, unless a step of the upgrade is
-//! incompatible. An incompatible step must break the statements of older releases, for example by renaming a table,
-//! because an older release may still have the store open.
+//! A store records two schema versions: the one that it has, and the oldest one that a release must know to use it. A
+//! release refuses a store whose oldest version it does not know, and a store whose schema is not upgraded yet. So an
+//! older release keeps using an upgraded store, unless a step of the upgrade is incompatible. An incompatible step must
+//! break the statements of older releases, for example by renaming a table, because an older release may still have the
+//! store open.
 
 mod failure;
 mod panics;

@@ -1,6 +1,6 @@
 //! Schema versions, and the check whether a store may be opened.
 
-/// The version of this release.
+/// The version of petstore itself, such as `2.0.0`, which is no schema version.
 const RELEASE: &str = env!("CARGO_PKG_VERSION");
 
 /// A step from one schema version to the next, which runs in one transaction.

@@ -1,4 +1,4 @@
-//! The certificate authorities that may sign the certificate of a server.
+//! The certificate authorities that may sign the certificate of a server, and errors of TLS in words for an operator.
 
 use std::path::Path;
 
@@ -11,11 +11,11 @@ use rustls::{
     },
 };
 
-/// The reason why certificates cannot be checked.
+/// The reason why TLS cannot be set up.
 #[derive(Debug, thiserror::Error)]
 pub enum TlsFailure {
     /// A file cannot be used. The message does not quote the parser, because the file may contain a private key.
-    #[error("{0}; name a PEM file with certificates")]
+    #[error("{0}; name a PEM file")]
     File(String),
     /// The system has no certificates of certificate authorities.
     #[error("the system trusts no authority; name the server's authority with sslrootcert=PATH")]
@@ -29,7 +29,7 @@ pub enum TlsFailure {
 }
 
 impl TlsFailure {
-    /// Makes the error of the file in a parameter.
+    /// Makes the error of the file that the URL parameter `parameter` names.
     #[must_use]
     pub fn of_file(parameter: &str, path: &Path, error: PemError) -> Self {
         let path = path.display();
@@ -90,7 +90,7 @@ mod tests {
         assert!(refusal().contains("cannot be read"), "{}", refusal());
         let key = "-----BEGIN PRIVATE KEY-----\naHVzaA==\n-----END PRIVATE KEY-----\n";
         for (content, says) in [
-            ("", "holds no certificate; name a PEM file with certificates"),
+            ("", "holds no certificate; name a PEM file"),
             (key, "holds no certificate"),
             ("-----BEGIN CERTIFICATE-----\nhush", "is not well-formed"),
         ] {

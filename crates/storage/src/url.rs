@@ -159,7 +159,7 @@ pub fn decode(text: &str, part: &str) -> Result<String, InvalidUrl> {
 }
 
 /// Calls `set` with each parameter of `NAME=VALUE&…`, decoded. The error of `set` says which values are allowed.
-/// `names` lists all parameters, as `A, B`. The value of the parameter `lenient` may contain `;`, `&` and `=` without
+/// `names` lists all parameters, as `A, B`. The value of the parameter `lenient` may contain `;` and `=` without
 /// encoding.
 ///
 /// # Errors

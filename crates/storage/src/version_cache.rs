@@ -1,7 +1,7 @@
 //! A cache of the catalogue's version, and the task that keeps it fresh.
 //!
-//! The page cache asks for the version at each request. Without this cache, each cached page would cost a call to the
-//! store. The cache costs one read every 40 ms while requests arrive.
+//! The page cache, which keeps answers of the service, asks for the version at each request. Without the version cache,
+//! each cached page would cost a call to the store. The version cache costs one read every 40 ms while requests arrive.
 
 #[cfg(test)]
 mod tests;
@@ -16,7 +16,8 @@ use tokio::{sync::Notify, time};
 
 /// The largest age of a version: the port allows 100 ms until a write of another process is visible.
 const MAX_AGE: Duration = Duration::from_millis(100);
-/// The time between two reads of the version: less than half of [`MAX_AGE`].
+/// The time between the starts of two reads. The version stays known while each read takes less than the rest of
+/// [`MAX_AGE`].
 const INTERVAL: Duration = Duration::from_millis(40);
 /// The pause after a read that failed.
 const RETRY_PAUSE: Duration = Duration::from_millis(250);
@@ -84,7 +85,7 @@ impl VersionCache {
         let new = Observation { stored, began, ended: Instant::now() };
         *latest = Some(match *latest {
             Some(old) if began < old.ended && stored.changes <= old.stored.changes => old,
-            // If the reads overlap, `old` saw an earlier state. So `new` was current when either read began.
+            // If the reads overlap, `old` saw an earlier state. So `new` has every change from before the later start.
             Some(old) => Observation { began: began.max(old.began), ..new },
             None => new,
         });

@@ -16,7 +16,7 @@ use crate::{
 /// # Contract
 /// - A change of a key by another process takes effect within one second.
 /// - Unknown, malformed, revoked and expired keys get the same answer.
-/// - A key with a wrong checksum never reaches the store.
+/// - A key with a wrong checksum causes no read of the store.
 #[cfg_attr(any(test, feature = "mocks"), mockall::automock)]
 #[async_trait]
 pub trait Authenticator: Send + Sync {
@@ -36,7 +36,7 @@ pub trait Authenticator: Send + Sync {
         secret: &ApiKeySecret,
     ) -> Result<Caller, AuthenticationError>;
 
-    /// Returns the label of the caller's key; `None` if the store no longer holds the key.
+    /// Returns the label of the caller's key; `None` if the key has been removed or replaced meanwhile.
     fn key_label(&self, caller: &Caller) -> Option<KeyLabel>;
 
     /// Returns the number of live stored keys.
@@ -93,7 +93,7 @@ impl KeyLabel {
 /// A caller could not be authenticated.
 #[derive(Debug, thiserror::Error)]
 pub enum AuthenticationError {
-    /// The presented key is not live. The label of a formerly live key is only for the log.
+    /// The presented key is not live. A formerly live key has a label, which is only for the log.
     #[error("the API key is unknown, malformed, revoked or expired")]
     Refused(Option<KeyLabel>),
     /// The keys could not be read.

@@ -26,7 +26,7 @@ pub async fn add_key(keys: &dyn KeyStore, key: NewApiKey) -> Result<ApiKey, KeyC
 /// time.
 ///
 /// # Errors
-/// [`KeyChangeError`] without [`KeyChangeError::NameTaken`].
+/// [`KeyChangeError::Store`]; no rule refuses the first key.
 pub async fn add_first_key(
     keys: &dyn KeyStore,
     key: NewApiKey,
@@ -40,8 +40,8 @@ pub async fn add_first_key(
 }
 
 /// Adds a key under the next identifier, and [retires](ApiKey::retired) every live key of the same name at
-/// `retire_at`. The caller gives the new key the [rights](StoredKeys::rights_of) and the
-/// [lifetime](StoredKeys::lifetime_of) of the retired keys.
+/// `retire_at`. Does not copy the [rights](StoredKeys::rights_of) or the [lifetime](StoredKeys::lifetime_of) of the
+/// retired keys: the caller chooses both.
 ///
 /// # Errors
 /// [`KeyChangeError`].

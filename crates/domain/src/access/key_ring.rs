@@ -71,7 +71,7 @@ struct HeldKey {
     key: ApiKey,
     /// See [`KeyChanges::rows`].
     stamp: u64,
-    /// Shared with the earlier states of the key.
+    /// Shared with the `HeldKey` of this digest before a refresh, so that a refresh loses no use.
     uses: Arc<Uses>,
 }
 
@@ -83,8 +83,8 @@ struct Uses {
 }
 
 impl KeyRing {
-    /// The largest age of keys in memory that a check trusts. Among older keys, a revoked key may look live. The age
-    /// counts from the start of a refresh.
+    /// The largest age of keys in memory that a check trusts. So a revoked key is accepted for at most this time. The
+    /// age counts from the start of a refresh.
     pub const MAX_AGE: Duration = Duration::from_secs(1);
 
     /// Makes a ring for the keys of `keys`, which are unknown before the first refresh, and the service key.
@@ -97,7 +97,8 @@ impl KeyRing {
         Self { keys, clock, service_key, held: RwLock::default() }
     }
 
-    /// Loads the changed keys, or all keys if some were removed. Keeps the uses that are not written back yet.
+    /// Loads the changed keys, or all keys if the changes are not enough, for example after a removal. Keeps the uses
+    /// that are not written back yet.
     ///
     /// # Errors
     /// [`StoreError`]; the keys stay as they were.
@@ -117,12 +118,12 @@ impl KeyRing {
         Ok(())
     }
 
-    /// Checks a key against the keys of the last refresh, which began `age` ago (`None` before the first refresh).
-    /// Returns the caller with this key, and notes the use of the key.
+    /// Checks a key against the service key, and then against the keys of the last refresh, which began `age` ago
+    /// (`None` before the first refresh). Returns the caller with this key, and notes the use of a stored key.
     ///
     /// # Errors
     /// - [`AuthenticationError::Refused`] if the key is not live or does not have the form of a key.
-    /// - [`AuthenticationError::Store`] if `age` is `None` or above [`KeyRing::MAX_AGE`].
+    /// - [`AuthenticationError::Store`] if `age` is `None` or above [`KeyRing::MAX_AGE`], and the key has the form.
     pub fn check(
         &self,
         secret: &ApiKeySecret,
@@ -139,7 +140,7 @@ impl KeyRing {
         if age.is_none_or(|age| age > Self::MAX_AGE) {
             return Err(StoreError::unavailable("the API keys in memory are too old").into());
         }
-        // The common path of a request: only the lock is shared with other threads.
+        // The common path of a request: threads contend only for this lock.
         let held = self.held.read().unwrap_or_else(PoisonError::into_inner);
         let Some(held) = held.keys.get(&digest) else { return refused(None) };
         let HeldKey { key, uses, .. } = &**held;
@@ -151,7 +152,7 @@ impl KeyRing {
         Ok(Caller { digest, rights: key.rights })
     }
 
-    /// Returns the label of the caller's key; `None` if the store no longer holds the key.
+    /// Returns the label of the caller's key; `None` if the key has been removed or replaced meanwhile.
     pub fn key_label(&self, caller: &Caller) -> Option<KeyLabel> {
         if self.service_key.as_ref().is_some_and(|key| key.is(&caller.digest)) {
             return Some(KeyLabel::Service);
@@ -182,7 +183,7 @@ impl KeyRing {
         held.keys.values().filter(|held| held.key.state(now) == KeyState::Live).cloned().collect()
     }
 
-    /// Writes the last uses of keys to the store, each live key at most once a minute.
+    /// Writes the last uses of keys to the store: of a live key at most once a minute, of an ended key at once.
     ///
     /// # Errors
     /// [`StoreError`]; the next call retries.

@@ -64,7 +64,7 @@ pub enum KeyChangeError {
     Store(#[from] StoreError),
 }
 
-/// The keys to save.
+/// The keys that one save writes, and the keys that it removes.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct KeyChange {
     pub(crate) changed: Vec<ApiKey>,

@@ -12,8 +12,8 @@ use crate::{
 /// store.
 pub const MAX_KEYS_PER_SAVE: usize = 100;
 
-/// Keeps the digests of API keys. The domain has the rules for changes, such as [`add_key`](crate::add_key); a store
-/// keeps the list and compares its revision.
+/// Keeps API keys, each as a digest without its clear text. The domain has the rules for changes, such as
+/// [`add_key`](crate::add_key); a store keeps the list and compares its revision.
 ///
 /// # Contract
 /// - Methods are atomic and durable. A store that cannot answer returns [`StoreError::Unavailable`] within a bounded
@@ -37,10 +37,10 @@ pub trait KeyStore: Send + Sync {
 
     /// Returns at least the keys that were added or changed since `known`, in one snapshot. Returns every key if
     /// `known` is `None`. The caller compares the sum of its own stamps with [`KeyChanges::sum`]. If the sums differ,
-    /// the caller lacks a row or holds a removed row. `known` may come from another store, or from a state that the
-    /// store has lost.
+    /// the caller lacks a row or holds a removed row, and so loads every key. `known` may come from another store, or
+    /// from a state that the store has lost.
     ///
-    /// By default, returns every key after each change.
+    /// The default implementation returns every key if the revision is not the one of `known`.
     ///
     /// # Errors
     /// [`StoreError`].
@@ -118,7 +118,7 @@ pub type KeyRow = (Result<ApiKey, CorruptKey>, u64);
 pub struct KeyChanges {
     /// The state of the snapshot. With an unchanged revision, `rows` and `sum` are meaningless.
     pub mark: KeyMark,
-    /// Rows, each identifier once.
+    /// At least the rows that were added or changed, each identifier once.
     pub rows: Vec<KeyRow>,
     /// The wrapping sum of the stamps of all rows in the snapshot, including the rows that are not in `rows`.
     pub sum: u64,

@@ -56,8 +56,8 @@ impl ApiKeySecret {
         &self.0[..end]
     }
 
-    /// Returns whether the key has the form that the service makes, including the checksum. A store holds no key of
-    /// another form.
+    /// Returns whether the key has the form that the service makes, including the checksum. A key of another form is
+    /// refused, unless it is the service key.
     #[must_use]
     pub fn is_well_formed(&self) -> bool {
         let Some((checked, check)) = self.0.as_bytes().split_last_chunk() else { return false };
@@ -90,7 +90,7 @@ impl fmt::Debug for ApiKeySecret {
 }
 
 /// The rights of an API key. A store keeps the rights with the key. The key's prefix also shows the rights, for people
-/// and for releases without read-only keys.
+/// and for old releases, which know no rights and refuse the prefix `psr_`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KeyRights {
     /// Reads and writes.
@@ -137,8 +137,8 @@ fn checksum(text: &[u8]) -> [u8; CHECK_CHARS] {
     [5, 4, 3, 2, 1, 0].map(|place| BASE62[(number / 62_u32.pow(place) % 62) as usize])
 }
 
-/// Divides a big-endian number in place; the remainder is below 62.
-#[expect(clippy::cast_possible_truncation, reason = "256 * 62 / 62 fits a byte")]
+/// Divides a big-endian number by 62 in place, and returns the remainder.
+#[expect(clippy::cast_possible_truncation, reason = "`value` is below 256 * 62")]
 fn divide_by_62(number: &mut [u8; 32]) -> usize {
     number.iter_mut().fold(0, |remainder, byte| {
         let value = remainder << 8 | usize::from(*byte);

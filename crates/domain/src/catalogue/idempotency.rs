@@ -122,7 +122,7 @@ impl IdempotencyRequest {
     /// place in a file.
     #[must_use]
     pub fn of_batch(digest: [u8; 32], at: Timestamp) -> Self {
-        // No API key has this digest.
+        // No API key has this digest, so no client's request has the id of a batch.
         let id = IdempotencyId::new(&KeyDigest([0; 32]), &digest);
         Self { id, fingerprint: Fingerprint(digest), at, cutoff: IdempotencyKey::cutoff(at) }
     }
@@ -233,7 +233,7 @@ mod tests {
             caller[bit / 8] ^= 1 << (bit % 8);
             pairs.push((caller, "a"));
         }
-        // The last byte of the caller moves to the key.
+        // The last byte of the key becomes the last byte of the caller.
         let mut caller = [b'a'; 32];
         pairs.push((caller, "ab"));
         caller[31] = b'b';

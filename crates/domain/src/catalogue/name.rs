@@ -26,7 +26,8 @@ impl PetName {
     }
 }
 
-/// Returns whether a name is printable ASCII and begins with a visible character. Such a name breaks no other rule.
+/// Returns whether a name is short printable ASCII and begins with a visible character. Such a name breaks no rule, so
+/// the other check is skipped.
 fn is_plain(text: &str) -> bool {
     text.len() <= PetName::MAX_CHARS
         && text.bytes().next().is_some_and(|first| first != b' ')

@@ -61,7 +61,7 @@ pub struct PetQuery {
     pub limit: PageLimit,
     /// The status of the animals; `None` for any.
     pub status: Option<PetStatus>,
-    /// The last animal of the previous page. All animals of this page have greater identifiers.
+    /// The identifier of the last animal of the previous page. All animals of this page have greater identifiers.
     pub after: Option<PetId>,
 }
 
@@ -74,11 +74,11 @@ pub struct PetPage {
     pub more: bool,
 }
 
-/// The content of a cursor: the last animal of the previous page, and the filter of the walk. A cursor has no page
-/// size: a client may change its `limit` between pages.
+/// The content of a cursor: the last animal of the previous page, and the filter of the walk, which reads a list page
+/// by page. A cursor has no page size: a client may change its `limit` between pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CursorPosition {
-    /// The last animal of the previous page.
+    /// The identifier of the last animal of the previous page.
     pub after: PetId,
     /// The status filter of the walk.
     pub status: Option<PetStatus>,

@@ -76,7 +76,7 @@ pub trait PetRepository: Send + Sync {
 pub struct Purged {
     /// The number of deleted records.
     pub deleted: u32,
-    /// `false` if no record made at or before the cutoff is left.
+    /// `true` if a record made at or before the cutoff may be left.
     pub more: bool,
 }
 

@@ -17,7 +17,7 @@ use crate::{
 /// Reads and writes a store as a whole.
 ///
 /// Optional for an adapter that implements [`PetRepository`](crate::PetRepository) and [`KeyStore`](crate::KeyStore). A
-/// store without this port cannot be copied, verified, exported or imported into. Everything else works.
+/// store without this port cannot be copied, moved, verified, exported or imported into. Everything else works.
 #[cfg_attr(any(test, feature = "mocks"), mockall::automock)]
 #[async_trait]
 pub trait Archive: Send + Sync {
@@ -44,7 +44,7 @@ pub trait Archive: Send + Sync {
     /// nothing was written.
     async fn write_rows(&self, writer: WriterRole, rows: Rows) -> Result<u64, ArchiveError>;
 
-    /// Adds animals under new identifiers, ascending in their order, all of them or none. The record of `request` has
+    /// Adds all animals or none, under new identifiers that ascend in the order of `pets`. The record of `request` has
     /// the identifier of the first animal. Returns the number of added animals, which is 0 if the request [is a
     /// repeat](IdempotencyRequest::decide).
     ///
@@ -171,7 +171,7 @@ pub enum ArchiveError {
     /// The store holds another animal under this identifier.
     #[error("the target already holds another animal {0}")]
     OtherPet(PetId),
-    /// The store holds another row under this identifier.
+    /// The store holds another API key under this identifier or digest, or another record under this id.
     #[error("the target already holds another {what}")]
     Conflict {
         /// The row, for example `API key 7`.

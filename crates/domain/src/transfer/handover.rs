@@ -7,8 +7,8 @@ use async_trait::async_trait;
 
 use crate::error::{Corruption, StoreError};
 
-/// The identity of a store: 16 random bytes, drawn when the store is made. A copy of the store's files has the same
-/// identity.
+/// The identity of a store: 16 random bytes, drawn when the store is made, and again when it is released as a separate
+/// store. A copy of the store's files has the same identity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct StoreId(pub [u8; 16]);
 
@@ -23,15 +23,15 @@ impl fmt::Display for StoreId {
 pub enum Phase {
     /// Services read and write.
     Open {
-        /// The store that was handed over to this store; `None` if this store was never the target of a handover.
+        /// The store whose [successor](StoreState::is_successor_of) this store is; `None` for a separate store.
         from: Option<StoreId>,
     },
-    /// A mover writes. No service reads animals.
+    /// A command that copies or moves a store writes. No service reads animals.
     Filling {
         /// The store that is copied.
         from: StoreId,
     },
-    /// No process writes. Only a handle that was opened with reads while sealed reads animals.
+    /// No process writes. Only a handle that was opened with `reads_while_sealed` reads animals.
     Sealed {
         /// The store that replaces this store.
         to: StoreId,
@@ -152,7 +152,7 @@ pub enum WriterRole {
     /// A service or a command.
     #[default]
     Service,
-    /// The mover whose change to [`Phase::Filling`] has this revision.
+    /// The command that copies or moves a store to this store. Its change to [`Phase::Filling`] has this revision.
     Mover(i64),
 }
 
@@ -163,10 +163,10 @@ pub enum WriterRole {
 /// - The state is durable, and every process sees it.
 /// - A write of a service to a store that is not [open](Phase::Open) fails with
 ///   [`StoreError::Sealed`] and has no effect. This holds in all processes once
-///   [`change_state`](Self::change_state) has returned. The call waits for writes that have begun.
+///   [`change_state`](Self::change_state) has returned, which waits for writes that have begun.
 /// - A read of animals from a store that is not open fails in the same way, in all processes. Within 100 ms,
 ///   [`version`](crate::PetRepository::version) is `None`.
-/// - A handle that was opened with reads while sealed still reads a *sealed* store, without a version.
+/// - A handle that was opened with `reads_while_sealed` still reads a *sealed* store, without a version.
 /// - [Keys](crate::KeyStore::load) and [snapshots](crate::Archive::snapshot) can be read in any phase.
 #[cfg_attr(any(test, feature = "mocks"), mockall::automock)]
 #[async_trait]

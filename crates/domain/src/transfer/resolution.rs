@@ -1,5 +1,5 @@
-//! The rules of [`Archive::write_rows`](crate::Archive::write_rows) for rows in conflict with a stored row. An adapter
-//! looks up the stored row, applies the rule, and writes.
+//! The rules of an [`Archive`](crate::Archive) for rows that may be in conflict with a stored row. An adapter looks up
+//! the stored row, applies the rule, and writes.
 
 use crate::{
     access::key::{ApiKey, KeyId},
@@ -13,7 +13,7 @@ use crate::{
 /// The decision of a store about a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Resolution {
-    /// Keep the stored row, which is equal.
+    /// Write nothing: the stored row is equal, or the request has already added its animals.
     Keep,
     /// Write the row, in place of an older row if there is one.
     Write,

@@ -186,7 +186,7 @@ impl Simulation {
         self.check(granted, |model| model.is_granted(presented, now).unwrap_or(known));
     }
 
-    /// Checks that the store has exactly the content of the model.
+    /// Checks that the store has exactly the animals and API keys of the model.
     async fn finish(self) {
         let all = PetQuery { limit: PageLimit::MAX, ..PetQuery::default() };
         let page = PetRepository::list(&self.store.inner, all).await.unwrap().value;
@@ -226,7 +226,7 @@ async fn a_failure_of_any_call_loses_and_doubles_nothing() {
             failures += u32::from(failed);
         }
     }
-    // The other faults hit reads of the API keys, which may be a second old.
+    // Almost every fault must fail an operation; otherwise the runs would prove little.
     assert!(failures * 10 > faults * 8, "{failures} of {faults} faults were noticed");
 }
 

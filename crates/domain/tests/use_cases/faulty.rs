@@ -24,7 +24,7 @@ pub(crate) struct FaultyStore {
     pub(crate) inner: MemoryStore,
     calls: AtomicU64,
     fault: Option<(u64, Fails)>,
-    /// `true` if the failed call took effect.
+    /// `true` if the failed call took effect. A read has no effect.
     had_effect: AtomicBool,
 }
 

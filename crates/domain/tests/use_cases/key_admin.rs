@@ -95,7 +95,7 @@ async fn revoking_a_name_revokes_both_keys_of_a_roll() {
 }
 
 #[tokio::test]
-async fn the_successor_of_a_read_only_key_is_read_only() {
+async fn a_name_has_the_rights_of_its_live_key_and_without_one_only_reads() {
     let (admin, _clock) = admin();
     assert_eq!(rights(&admin, "web").await, KeyRights::ReadOnly);
     let reads = ApiKeySecret::with_rights(&[9; 32], KeyRights::ReadOnly);

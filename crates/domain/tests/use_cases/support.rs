@@ -1,4 +1,4 @@
-//! A store in memory, and a clock that tests set.
+//! A store in memory, a clock that tests set, and changes of API keys at the time of this clock.
 
 use std::{
     sync::{

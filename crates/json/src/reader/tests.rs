@@ -290,7 +290,7 @@ proptest! {
     }
 
     #[test]
-    fn a_pair_of_good_fields_is_read(category in select(VALUES.to_vec()), name in "\\PC{1,40}") {
+    fn only_an_integer_category_is_read(category in select(VALUES.to_vec()), name in "\\PC{1,40}") {
         prop_assume!(PetName::parse(name.clone()).is_ok());
         let quoted = serde_json::to_string(&name).unwrap();
         let body = format!("{{\"name\":{quoted},\"categoryId\":{category}}}");

@@ -71,7 +71,7 @@ fn granted(seed: u8) -> Check {
 }
 
 #[tokio::test]
-async fn a_key_is_checked_only_against_recent_keys() {
+async fn a_key_is_checked_only_if_the_last_refresh_is_recent() {
     let (ring, _clock) = holding(vec![stored(1)]).await;
     for (age, is_trusted) in [
         (None, false),
