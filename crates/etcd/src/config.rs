@@ -56,7 +56,7 @@ impl EtcdConfig {
     /// User, password and values may be percent-encoded. A prefix has no `/`, so that no store is within another.
     ///
     /// # Errors
-    /// [`InvalidUrl`]. No message repeats any of the text.
+    /// [`InvalidUrl`]. No message repeats any of `url`, except the name of a known parameter.
     pub fn parse(url: &str) -> Result<Self, InvalidUrl> {
         Address::parse(url, &["etcd://"], DEFAULT_PORT, FORM, |address, query| {
             let mut config = Self::new(address)?;
