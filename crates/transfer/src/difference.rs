@@ -36,8 +36,8 @@ pub struct Difference {
 impl fmt::Display for Difference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { what, source, target } = self;
-        let [source, target] = [source, target].map(|row| row.as_deref().unwrap_or("nothing"));
-        write!(f, "{what} is {source} in the source and {target} in the target")
+        let [source, target] = [source, target].map(|row| row.as_deref().unwrap_or("missing"));
+        write!(f, "{what} differs (source: {source}; target: {target})")
     }
 }
 

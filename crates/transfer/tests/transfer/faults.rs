@@ -389,7 +389,7 @@ async fn a_preview_names_a_row_that_only_an_old_store_without_its_seal_holds() {
     let moved = hand_over(&from, &to).await.unwrap_err().to_string();
     let previewed = mover(&from, &to).preview(&mut on_progress).await.unwrap_err().to_string();
     assert_eq!(previewed, moved);
-    let expected = "old is open and holds a row that new does not hold: animal 1 is ";
+    let expected = "old is open and holds a row that new does not hold: animal 1 differs (";
     assert!(previewed.contains(expected), "{previewed}");
 }
 
