@@ -54,7 +54,7 @@ pub(crate) struct Client {
     nodes: Vec<String>,
     /// The index of the node that is asked first.
     current: AtomicUsize,
-    /// The user's token; `None` if the next call must fetch one.
+    /// The user's token; `None` if the next call must fetch one, or if the URL names no user.
     token: Mutex<Option<HeaderValue>>,
     requests: Semaphore,
     config: EtcdConfig,

@@ -36,6 +36,7 @@ pub(crate) struct Head {
     revision: i64,
     /// See [`StoreState::rewrites`].
     pub(crate) rewrites: i64,
+    /// The first of the three [parts](Phase::parts) of the phase.
     phase: String,
     other: Option<u128>,
     label: Option<String>,

@@ -30,7 +30,8 @@ const _: () = assert!((3 * MAX_ROWS + 1) * MAX_ENTRY <= MAX_BYTES);
 const _: () = assert!(MaxOps::MIN.rows() >= MIN_ROWS);
 const _: () = assert!(MaxOps::MIN.entries() >= MAX_KEYS_PER_SAVE);
 
-/// The number of operations that a transaction of this crate may have: at most the `--max-txn-ops` of the nodes.
+/// The number of operations that a transaction of this crate may have: as far as this process knows, the nodes take so
+/// many (`--max-txn-ops`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct MaxOps(pub(crate) usize);
 

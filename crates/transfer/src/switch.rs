@@ -2,9 +2,9 @@
 //! effect. The call waits for the [`Poller`], and is repeated on the open store.
 //!
 //! Reads continue while neither store is open. Rows of a sealed store, and API keys, are returned once a poll that
-//! began after the read finds that the next store is not open. So no other service had written to the next store before
-//! the read. A service answers from its cache for at most 100 ms after the seal, and a mover opens the next store at
-//! least 200 ms after the seal. So no answer comes from the cache of a replaced store.
+//! began after the read finds that no other store has taken over. So no other service had written to the next store
+//! before the read. A service answers from its cache for at most 100 ms after the seal, and a mover opens the next
+//! store at least 200 ms after the seal. So no answer comes from the cache of a replaced store.
 
 mod poller;
 
