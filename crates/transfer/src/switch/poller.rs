@@ -24,7 +24,7 @@ const READ_LIMIT: Duration = Duration::from_secs(1);
 const OPEN_INTERVAL: Duration = Duration::from_millis(250);
 /// The shortest interval between two warnings.
 const LOG_INTERVAL: Duration = Duration::from_secs(10);
-/// The time after the seal for which a missing next store may still appear.
+/// The time after the seal for which a missing next store may still appear, and the states may still change.
 const MISSING_LIMIT: Duration = Duration::from_secs(2);
 
 /// Opens the next store, and never creates it.
