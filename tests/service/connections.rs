@@ -1,4 +1,4 @@
-//! Connections: HTTP/1.1, TLS, Unix sockets, limits of the system, and the drain during a stop.
+//! Connections: HTTP/1.1, TLS, Unix sockets, mutated requests, limits of the system, and the drain during a stop.
 
 mod drain;
 mod http1;

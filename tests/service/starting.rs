@@ -1,4 +1,4 @@
-//! Settings, start, signals, service manager, and simulation.
+//! Settings, start, signals, exit codes, manual pages, service manager, and simulation.
 
 mod exit_codes;
 mod manual;

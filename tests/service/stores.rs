@@ -1,4 +1,4 @@
-//! The service and its store: outages, changes by SQL, several instances, durability, rights.
+//! The service and its store: outages, changes and constraints by SQL, several instances, durability, rights.
 
 mod changed_by_sql;
 mod hung_disk;

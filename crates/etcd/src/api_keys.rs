@@ -21,8 +21,9 @@ impl KeyStore for EtcdStore {
         Ok(Some(StoredKeys::new(revision, next_id, rows)))
     }
 
-    /// The position is a revision of etcd, and every stamp is 1. The head at the known position shows whether this
-    /// store had the known keys at that revision. If etcd has compacted that revision away, all keys are returned.
+    /// The position is a revision of etcd, and every stamp is 1. The head as of that revision of etcd shows whether
+    /// `known` is a state of this store: it then has the key revision of `known`. Otherwise, or if etcd has compacted
+    /// that revision away, all keys are returned.
     async fn load_changes(&self, known: Option<KeyMark>) -> Result<KeyChanges, StoreError> {
         let core = &self.core;
         let read = core.read(&[], core.client.deadline()).await?;
@@ -32,7 +33,7 @@ impl KeyStore for EtcdStore {
         }
         let mut since = 0;
         if let Some(known) = known {
-            // After a restore, or from another store, the position may lie in the future.
+            // The position may be ahead of this etcd, if etcd was restored or if `known` is of another store.
             let then = core.head_at(&core.keys.head(), known.position).await.ok().flatten();
             if then.is_some_and(|then| then.head.key_revision() == known.revision) {
                 since = known.position;
@@ -63,7 +64,7 @@ impl KeyStore for EtcdStore {
         }
         let places: Vec<_> = changed.iter().map(|key| core.keys.api_key(key.id)).collect();
         let saved = core.commit(Some(WriterRole::Service), &places, false, |draft| {
-            // A revision never recurs, so the digests did not change after they were compared.
+            // A key revision never recurs, so no digest has changed since the comparison above.
             if draft.head.key_revision() != expected || revision != expected {
                 return Ok(SaveOutcome::Conflict);
             }
@@ -111,7 +112,8 @@ impl Core {
         Ok(entries.iter().map(rows::api_key).collect())
     }
 
-    /// Reads the API keys that are not corrupt, as of `revision`. The keys may be too many for one transaction.
+    /// Reads the API keys that are not corrupt, as of `revision`. A write reads them before its transaction, which may
+    /// be too small for all keys. So the transaction must check that the key revision is still the same.
     pub(crate) async fn readable_keys(&self, revision: i64) -> Result<Vec<ApiKey>, StoreError> {
         Ok(self.api_keys(0, revision).await?.into_iter().flatten().collect())
     }

@@ -52,7 +52,7 @@ impl Archive for EtcdStore {
                 }
                 write_pets_and_records(draft, &rows).map(Some)
             });
-            // Tries again if another process added an animal at one of these places or changed keys meanwhile.
+            // Tries again if another process meanwhile assigned an identifier of `rows` or changed API keys.
             if let Some(added) = written.await? {
                 return Ok(added);
             }

@@ -1,7 +1,7 @@
 //! Calls of etcd's JSON gateway, with failover between the nodes.
 //!
-//! Every request may be sent twice: it reads, or it compares a head whose value never recurs. So a node that does not
-//! answer, or that has no leader, costs one `request_timeout`. Then the client asks the next node, until the deadline.
+//! Every request can safely be sent twice: it reads, or it compares a head whose value never recurs. So if a node does
+//! not answer within `request_timeout`, or has no leader, the client asks the next node, until the deadline.
 
 use std::{
     collections::BTreeMap,
@@ -37,7 +37,7 @@ use crate::{
 
 /// The largest number of requests in flight.
 const MAX_REQUESTS: usize = 64;
-/// The pause after every node has failed.
+/// The pause after each failed try, once every node has failed.
 const RETRY_PAUSE: Duration = Duration::from_millis(50);
 /// The time that a node has for each byte of a request, in addition to `request_timeout`. etcd's gateway is slow.
 const BYTE_TIME: Duration = Duration::from_micros(4);
@@ -54,7 +54,7 @@ pub(crate) struct Client {
     nodes: Vec<String>,
     /// The index of the node that is asked first.
     current: AtomicUsize,
-    /// The user's token; `None` before the first call and after a node has refused it.
+    /// The user's token; `None` if the next call must fetch one, or if the URL names no user.
     token: Mutex<Option<HeaderValue>>,
     requests: Semaphore,
     config: EtcdConfig,
@@ -65,7 +65,7 @@ pub(crate) type Reply<T> = (T, bool);
 
 /// The error of one try.
 enum TryError {
-    /// There was no answer, for this reason. `true` if the request may have been carried out.
+    /// There was no usable answer, for this reason. `true` if the request may have been carried out.
     NoAnswer(String, bool),
     /// The node refused the token.
     Unauthenticated(String),
@@ -99,7 +99,7 @@ impl Client {
         StoreError::unavailable(format!("no answer within {:?}", self.config.call_timeout))
     }
 
-    /// Sends a request again until a node answers it or the deadline passes.
+    /// Sends a request, again and again until a node answers it or the deadline passes.
     pub(crate) async fn call<T: DeserializeOwned>(
         &self,
         path: &'static str,
@@ -115,7 +115,7 @@ impl Client {
         Ok((answer, is_repeated))
     }
 
-    /// Returns the value of a metric of one node.
+    /// Returns the value of a metric of one node. `name` ends with a space, like the name in the node's answer.
     pub(crate) async fn metric(&self, name: &str) -> Result<Option<f64>, StoreError> {
         let (answer, _) = self.send("/metrics", Bytes::new(), self.deadline()).await?;
         let mut lines = std::str::from_utf8(&answer).unwrap_or_default().lines();

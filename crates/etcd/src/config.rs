@@ -25,7 +25,7 @@ const DEFAULT_PORT: u16 = 2379;
 ///
 /// | parameter | default | meaning |
 /// |---|---|---|
-/// | `sslmode` | `disable` | `disable`: not encrypted; `verify-full`: encrypted, and the certificate must be signed by a known authority and name the host |
+/// | `sslmode` | `disable` | `disable`: not encrypted; `verify-full`, `require`: encrypted, and the certificate must be signed by a known authority and name the host |
 /// | `sslrootcert` | the system's | a PEM file of the authorities that may sign the nodes' certificates |
 /// | `sslcert`, `sslkey` | none | PEM files of the client certificate, with its chain, and of its key |
 /// | `connect_timeout` | `1s` | the time limit for connecting to one node |
@@ -56,7 +56,7 @@ impl EtcdConfig {
     /// User, password and values may be percent-encoded. A prefix has no `/`, so that no store is within another.
     ///
     /// # Errors
-    /// [`InvalidUrl`]. No message repeats any of the text.
+    /// [`InvalidUrl`]. No message repeats any of `url`, except the name of a known parameter.
     pub fn parse(url: &str) -> Result<Self, InvalidUrl> {
         Address::parse(url, &["etcd://"], DEFAULT_PORT, FORM, |address, query| {
             let mut config = Self::new(address)?;

@@ -2,7 +2,7 @@
 //! the write was planned.
 //!
 //! A head's value never recurs, because it holds the random names of the last transactions. So a transaction whose
-//! answer is lost can be sent again: etcd carries it out at most once, and the head shows whether etcd has.
+//! answer is lost can be sent again: etcd carries it out at most once, and the head shows whether it was carried out.
 
 #[cfg(test)]
 mod tests;
@@ -103,14 +103,14 @@ impl Core {
         Ok(read)
     }
 
-    /// Reads the version. A node without a majority answers no read, so an instance that reaches no other node soon has
-    /// no version.
+    /// Reads the version. A node without a majority answers no read. So an instance of petstore that reaches only such
+    /// a node soon has no version.
     pub(crate) async fn stored_version(self: Arc<Self>) -> Option<StoredVersion> {
         let read = self.read(&[], Instant::now() + VERSION_TIMEOUT).await.ok()?;
         Some(read.stored_version())
     }
 
-    /// Reads the head under `key` alone, at `revision`; 0 is the newest revision.
+    /// Reads the head under `key`, at `revision`; 0 is the newest revision. Returns `None` if `key` has no entry.
     pub(crate) async fn head_at(
         &self,
         key: &str,
@@ -120,7 +120,7 @@ impl Core {
         Ok(HeadRead::new(self.transact(&reads(vec![range])).await?)?)
     }
 
-    /// Sends a transaction of any kind.
+    /// Sends a transaction, with the deadline of a call that begins now.
     pub(crate) async fn transact(&self, txn: &Txn) -> Result<TxnAnswer, StoreError> {
         Ok(self.send(txn, self.client.deadline()).await?.0)
     }
@@ -142,7 +142,8 @@ impl Core {
         MaxOps(self.max_ops.load(Relaxed))
     }
 
-    /// Finds out how many operations etcd takes in a transaction. Fails below [`MaxOps::MIN`].
+    /// Halves [`max_ops`](Self::max_ops) until etcd takes that many operations in a transaction. Fails below
+    /// [`MaxOps::MIN`].
     pub(crate) async fn learn_max_ops(&self) -> Result<(), StoreError> {
         loop {
             let max = self.max_ops();
@@ -154,8 +155,8 @@ impl Core {
         }
     }
 
-    /// Reads the entries of `range`, which is a part of `folder`, up to its limit. The keys of `folder` begin with an
-    /// identifier.
+    /// Reads the entries of `range`, which is a part of `folder`, up to the limit of `range`. Behind `folder`, each key
+    /// begins with an identifier.
     ///
     /// etcd visits every entry of a range, whatever the limit is. With one range to the end, each page would take
     /// longer the more entries the store holds. So this method reads windows. The first window holds `factor` times as
@@ -204,8 +205,8 @@ impl Core {
     /// winner pauses so that the loser can commit. Otherwise small writes of one process would starve the large writes
     /// of another.
     ///
-    /// With `assume_absent`, the first try needs no read: `plan` gets the head of this process's last write, and the
-    /// transaction requires that `keys` have no entries.
+    /// With `assume_absent`, the first try needs no read if the head of this process's last write is known: `plan` gets
+    /// that head, and the transaction requires that `keys` have no entries.
     pub(crate) async fn commit<T, E: From<StoreError>>(
         &self,
         writer: Option<WriterRole>,
@@ -239,10 +240,10 @@ impl Core {
                 if is_fresh {
                     return planned;
                 }
-                // The known head may be outdated.
+                // The known head may be outdated, so `plan` is called again with the stored head.
                 continue;
             };
-            // etcd may accept fewer operations than when the changes were planned.
+            // `max_ops` may have been halved since the caller chose the size of the write.
             if changes.len() > self.max_ops().entries() {
                 return Err(StoreError::unavailable(Cause::TooManyOps).into());
             }
@@ -283,7 +284,7 @@ impl Core {
         }
         let now = HeadRead::new(answer)?.ok_or_else(no_head)?;
         self.version.observe(now.stored_version(), began);
-        // The answer to the first try was lost.
+        // The transaction was committed by an earlier try, whose answer was lost.
         if now.head.remembers(&head) {
             last.read = Some(now);
             return Ok(true);
@@ -299,7 +300,7 @@ impl Core {
     }
 
     /// Returns a transaction that still lacks the new head. The transaction requires that the keys `absent` have no
-    /// entries. `losing` is the duration of the last try if that try lost a comparison.
+    /// entries. `losing` is the duration of the last try if that try lost a comparison, and otherwise zero.
     fn txn(&self, read: &HeadRead, changes: Changes, absent: &[String], losing: Duration) -> Txn {
         let change = |(key, value): (String, Option<_>)| {
             value.map_or_else(|| Op::delete(&key, false), |value| Op::put(&key, value))
@@ -315,7 +316,8 @@ impl Core {
         Txn { compare, success, failure }
     }
 
-    /// Returns the time that another process needs, by its value under [`Keys::contender`].
+    /// Returns the time that another process needs, from `value` under [`Keys::contender`]. Returns `None` if this
+    /// process has put `value`.
     fn needed_by_other(&self, value: &[u8]) -> Option<Duration> {
         let (instance, needed) = serde_json::from_slice::<(u64, Duration)>(value).ok()?;
         (instance != self.instance).then_some(needed)
@@ -328,7 +330,7 @@ pub(crate) fn reads(ranges: Vec<Range>) -> Txn {
 }
 
 pub(crate) fn no_head() -> Corruption {
-    Corruption::new("the head of the store", "the head is present")
+    Corruption::new("no head", "every store has a head")
 }
 
 /// Returns the condition that `key` has no entry.

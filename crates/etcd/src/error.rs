@@ -44,7 +44,7 @@ pub(crate) fn refused(message: String) -> StoreError {
     }
 }
 
-/// A store could not be opened. The message is one line with the cause and its repair, without the password.
+/// A store could not be opened. The message is one line with the cause, mostly with a remedy, without the password.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot open the store {config}: {reason}")]
 pub struct OpenError {
@@ -60,8 +60,8 @@ impl OpenError {
     }
 }
 
-/// Converts to [`StoreError::Unavailable`] if opening may succeed later without a change by the operator. For example,
-/// too few nodes answer.
+/// Converts to [`StoreError::Unavailable`] if opening may succeed later without a change by the operator, for example
+/// after too few nodes have answered.
 impl From<OpenError> for StoreError {
     fn from(error: OpenError) -> Self {
         let may_pass = matches!(

@@ -1,5 +1,6 @@
-//! The head: the one entry that every write compares and replaces. The head holds the store's identity and state, the
-//! catalogue's version, and the highest identifiers.
+//! The head: the one entry that every write compares and replaces. The head holds the schema version, the store's
+//! identity and state, the version of the catalogue, the revision of the API keys, the highest identifiers, and the
+//! names of the last transactions.
 
 use petstore_domain::{
     CatalogueVersion, Corruption, KeyRevision, PetId, Phase, StoreError, StoreId, StoreState,
@@ -27,7 +28,7 @@ const RECENT: usize = 16;
 pub(crate) struct Head {
     /// The schema version.
     pub(crate) schema: i64,
-    /// The oldest schema version whose releases can use the store.
+    /// The schema version that a release must know to use the store.
     pub(crate) oldest: i64,
     /// The first release that knows version `oldest`.
     pub(crate) oldest_release: String,
@@ -35,6 +36,7 @@ pub(crate) struct Head {
     revision: i64,
     /// See [`StoreState::rewrites`].
     pub(crate) rewrites: i64,
+    /// The first of the three [parts](Phase::parts) of the phase.
     phase: String,
     other: Option<u128>,
     label: Option<String>,
@@ -82,7 +84,8 @@ impl Head {
         self.label = label.map(str::to_owned);
     }
 
-    /// Returns the version for a read of animals, or an error if the state does not permit reads.
+    /// Returns the version for a read of animals, which is `None` in a sealed store. Fails if the state does not permit
+    /// reads.
     pub(crate) fn permit_read(
         &self,
         while_sealed: bool,

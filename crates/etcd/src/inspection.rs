@@ -23,7 +23,7 @@ impl EtcdStore {
         Ok(client.call(path, &json!({}), client.deadline()).await?.0)
     }
 
-    /// Examines the schema, and the release, the space and the alarms of one node. Writes nothing.
+    /// Examines the schema of the store, and the etcd version, the space and the alarms of one node. Writes nothing.
     ///
     /// # Errors
     /// [`StoreError`] if no node answers.

@@ -1,10 +1,10 @@
-//! The requests and responses of etcd's JSON gateway that this crate uses. Keys and values are base64, numbers are
-//! strings, and a field that is zero or empty may be left out.
+//! The requests and responses of etcd's JSON gateway that this crate uses. Keys and values are base64. In responses,
+//! numbers are strings, and a field that is zero or empty may be missing.
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 
-/// Bytes, in base64.
+/// Bytes, which are base64 in JSON.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Bytes(pub(crate) Vec<u8>);
 
@@ -31,7 +31,7 @@ fn number<'de, D: Deserializer<'de>>(deserializer: D) -> Result<i64, D::Error> {
     String::deserialize(deserializer)?.parse().map_err(D::Error::custom)
 }
 
-/// A range of keys, ascending: `key` alone, or all keys from `key` up to but not including `end`.
+/// A range of keys, ascending: `key` alone if `end` is empty, or all keys from `key` up to but not including `end`.
 #[derive(Clone, Debug, Default, Serialize)]
 pub(crate) struct Range {
     pub(crate) key: Bytes,

@@ -17,13 +17,13 @@
 //! # Promises
 //! - An acknowledged write is on the disks of most nodes. Reads are linearizable: every later read through any node
 //!   sees the write. A node without a majority answers no call.
-//! - Any number of instances may share one prefix. Keys, idempotency records, cursors and versions are valid on every
-//!   instance.
+//! - Any number of instances may share one prefix. API keys, idempotency records, cursors and versions are valid on
+//!   every instance.
 //! - Concurrent additions share one transaction (group commit). An addition whose caller has left takes effect whole or
 //!   not at all.
 //! - A call ends within its deadline ([`EtcdConfig`]). A node that does not answer, or that has no leader, costs one
 //!   `request_timeout`; then the next node is asked.
-//! - A prefix with another program's keys, or with a store that this release cannot use, is refused and stays
+//! - A prefix with another program's entries, or with a store that this release cannot use, is refused and stays
 //!   unchanged.
 //!
 //! # Limits
@@ -31,21 +31,22 @@
 //!   additions one transaction holds.
 //! - All data are in the memory and on the disk of each node; etcd's authors advise at most 8 GiB.
 //! - A snapshot is a revision. It can be read until etcd compacts that revision away.
-//! - A program that changes entries, such as `etcdctl`, must not change the head. Changes by such a program do not
-//!   change the version.
+//! - Another program that changes entries, such as `etcdctl`, must not change the head. So its changes leave the
+//!   version of the catalogue as it is.
 //! - The crate uses etcd's JSON gateway, which every node serves on its client port.
 //!
 //! # Files
-//! `pets.rs`, `api_keys.rs`, `archive.rs` and `handover.rs` implement the ports. They read and write through `core.rs`:
-//! a write fills a `draft.rs`, and its transaction compares `head.rs`. Additions go through `writer.rs` first.
-//! `rows.rs` defines the entries, `kv.rs` the requests, and `client.rs` sends them. `open.rs` opens a store, and
-//! `schema.rs` upgrades a store.
+//! `pets.rs`, `api_keys.rs`, `archive.rs` and `handover.rs` implement the ports. They read and write through `core.rs`.
+//! A write plans its changes in a draft (`draft.rs`). Its transaction takes effect only if the stored head (`head.rs`)
+//! is still the head from which the write was planned. Additions go through `writer.rs` first. `rows.rs` defines the
+//! entries, `kv.rs` the requests, and `client.rs` sends them. `open.rs` opens a store, and `schema.rs` upgrades one.
 //!
 //! # Size
 //! etcd offers less than a database. So this crate contains code that a SQL store leaves to its server and driver:
 //! - a client with failover, deadlines, tokens and TLS (`client.rs`, `kv.rs`, `tls.rs`),
-//! - transactions by comparison, with lost answers and fairness between processes (`core.rs`, `head.rs`),
-//! - every index as entries of its own (`rows.rs`, `draft.rs`, the purge).
+//! - transactions that compare the head, the handling of lost answers, and fairness between processes (`core.rs`,
+//!   `head.rs`),
+//! - every index as entries of its own (`rows.rs`, `draft.rs`, and `purge_expired` in `pets.rs`).
 
 mod api_keys;
 mod archive;

@@ -1,7 +1,7 @@
-//! The limits of one transaction. etcd counts operations by level (`--max-txn-ops`). A level counts as the largest of
+//! The limits of one transaction. etcd limits operations by level (`--max-txn-ops`). A level counts as the largest of
 //! three numbers: comparisons, operations after a success, operations after a failure. The counts of nested levels add
-//! up, at most to the flag. Nested transactions beside each other do not add up, so 128 operations hold 3,969 nested
-//! entries.
+//! up, and the sum must not exceed the flag. Nested transactions beside each other do not add up: only the largest one
+//! counts. So with a flag of 128, one transaction can change 3,969 entries.
 
 use petstore_domain::MAX_KEYS_PER_SAVE;
 
@@ -9,7 +9,7 @@ use crate::kv::{Op, Txn};
 
 /// The operations of a write beside its entries: the head and [`Keys::contender`](crate::rows::Keys::contender).
 const HEAD_OPS: usize = 2;
-/// The largest number of entries that one row changes:
+/// The largest number of entries that one row or one addition changes. An addition changes the most:
 /// - the animal, and the animal by its status,
 /// - the record, and the record by its animal,
 /// - the deleted index entry of a replaced record.
@@ -24,13 +24,14 @@ const MAX_BYTES: usize = 1536 * 1024;
 /// An upper bound in bytes of an animal's entry. The longest name, 255 characters of 4 bytes, makes about 1.1 KiB; the
 /// rest is reserve. The head is smaller, and so are all entries of one record together.
 const MAX_ENTRY: usize = 1536;
-// The largest transaction: each row is an animal with a status and a record, and the head is one more entry.
+// The largest transaction: each addition has a status and a record, and the head is one more entry.
 const _: () = assert!((3 * MAX_ROWS + 1) * MAX_ENTRY <= MAX_BYTES);
 // The ports promise `MIN_ROWS` even with the fewest operations.
 const _: () = assert!(MaxOps::MIN.rows() >= MIN_ROWS);
 const _: () = assert!(MaxOps::MIN.entries() >= MAX_KEYS_PER_SAVE);
 
-/// The `--max-txn-ops` of the nodes, as far as it is known.
+/// The number of operations that a transaction of this crate may have: as far as this process knows, the nodes take so
+/// many (`--max-txn-ops`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct MaxOps(pub(crate) usize);
 
@@ -56,7 +57,8 @@ impl MaxOps {
         capacity(self.0 - HEAD_OPS, self.levels())
     }
 
-    /// Returns the largest number of rows or additions in one transaction. One more entry names all their records.
+    /// Returns the largest number of rows or additions in one transaction. One more entry, the expiry entry, names all
+    /// their records.
     pub(crate) const fn rows(self) -> usize {
         let rows = (self.entries() - 1) / ROW_ENTRIES;
         if rows < MAX_ROWS { rows } else { MAX_ROWS }

@@ -39,7 +39,7 @@ impl EtcdStore {
 
 impl EtcdConfig {
     /// Returns a unique name of the store, which does not depend on the hosts in the URL. Returns `None` if there is no
-    /// store, or if no node answers.
+    /// store that can be read.
     pub async fn identity(&self) -> Option<String> {
         let core = connect(self).await.ok()?;
         let identity = schema::find(&core).await.ok()??.head.identity;

@@ -73,8 +73,8 @@ impl PetRepository for EtcdStore {
         let folder = core.keys.folder("expiry");
         let expired = Range { end, limit: EXPIRIES, ..Range::one(&folder) };
         let found = core.read(&[expired], core.client.deadline()).await?.found;
-        // Each expiry entry is deleted with both entries of its records. Records that are left get one new expiry
-        // entry.
+        // Each expiry entry is deleted with both entries of each of its records. The records that are left get one new
+        // expiry entry together.
         let (mut places, mut count, mut room) = (Vec::new(), 0, core.max_ops().rows());
         let limit = (limit as usize).min(room);
         for entry in &found {

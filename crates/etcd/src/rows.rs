@@ -19,11 +19,11 @@ use crate::kv::{Bytes, KeyValue, Range};
 /// |---|---|
 /// | `PREFIX/store` | the head, which every write replaces (`head.rs`) |
 /// | `PREFIX/head` | a head that releases before 2.0.0 refuse (`schema.rs`) |
-/// | `PREFIX/waiting` | an instance that lost a comparison since the last write |
+/// | `PREFIX/waiting` | the instance that lost a comparison last, until the next write (`core.rs`) |
 /// | `PREFIX/pets/ID` | an animal |
 /// | `PREFIX/status/STATUS/ID` | the animal again, by its status: a page of one status is one range |
 /// | `PREFIX/records/RECORD` | an idempotency record |
-/// | `PREFIX/recorded/ID/RECORD` | the record again, by its animal: snapshots read this order |
+/// | `PREFIX/recorded/ID/RECORD` | the record again, by its animal: snapshots read in this order |
 /// | `PREFIX/expiry/TIME/GROUP` | ids and times of the records of one transaction, by the oldest time |
 /// | `PREFIX/keys/ID` | an API key |
 ///
@@ -49,7 +49,7 @@ impl Keys {
         format!("{}waiting", self.prefix)
     }
 
-    /// Returns the folder `name`: `pets`, `records`, `recorded`, `expiry` or `keys`.
+    /// Returns the folder `name`, such as `pets` or `recorded`, with a `/` at its end.
     pub(crate) fn folder(&self, name: &str) -> String {
         format!("{}{name}/", self.prefix)
     }
@@ -88,8 +88,8 @@ impl Keys {
 }
 
 /// Returns the end of a window at the start of `range`, and the highest identifier that the window can hold. A window
-/// holds `ids` identifiers, or the whole range if `ids` or the last identifier is no int64. The keys of
-/// `folder` begin with an identifier.
+/// holds `ids` identifiers, or the whole range if `ids` or the last identifier is too large for an `i64`. Behind
+/// `folder`, each key begins with an identifier.
 pub(crate) fn window(folder: &str, range: &Range, ids: usize) -> (Bytes, i64) {
     let digits = range.key.0.get(folder.len()..folder.len() + 16);
     let first = digits.and_then(|digits| unordered(str::from_utf8(digits).ok()?)).unwrap_or(0);

@@ -1,8 +1,8 @@
-//! The upgrade of a store that an older release made. etcd does not show which processes use a store, so the step does
-//! not start while another process writes. One transaction moves the head to a new key and puts [`FENCE`] under the old
-//! key. Older releases read the old key for every request; they now answer 503 and log the reason. Further transactions
-//! write the index of the records. If the process dies before the last transaction, no release opens the store, and the
-//! next upgrade continues.
+//! The upgrade of a store that an older release made. etcd does not show which processes use a store. So without
+//! `--force`, the step to version 2 does not start while another process writes. One transaction moves the head to a
+//! new key and puts [`FENCE`] under the old key. Older releases read the old key for every request; they now answer 503
+//! and log the reason. Further transactions write the index of the records by their animals. If the process dies before
+//! the last transaction, no release opens the store, and the next upgrade continues.
 
 use std::time::Duration;
 
@@ -22,7 +22,7 @@ use crate::{
 /// `label`. No mover of these releases expects this revision, so none changes the state.
 const FENCE: &str = r#"{"schema":2,"oldest":2,"oldest_release":"2.0.0","identity":0,"revision":4611686018427387904,"rewrites":0,"phase":"sealed","other":0,"label":"petstore 2.0.0, which has upgraded its schema: stop this process and start that release","version":0,"last_pet":0,"key_revision":0,"last_key":0,"recent":[]}"#;
 
-/// The time without a write before the step that must run alone.
+/// The time without a write that must pass before the step to version 2.
 const QUIET_TIME: Duration = Duration::from_secs(2);
 /// The number of parts in which the records are read. The first two digits of a record's id select the part. etcd
 /// visits every entry of a range for each page, so one range would take hours for a million records.
@@ -46,9 +46,9 @@ pub(crate) async fn place(core: &Core, head: &Head, old: Compare) -> Result<bool
 
 /// Reads the head of a store that this release can use or upgrade; `None` if there is no store.
 pub(crate) async fn find(core: &Core) -> Result<Option<HeadRead>, Reason> {
-    // After the store was deleted, a service that was not stopped may have put its name under `contender`.
+    // Two entries, because one may be `contender`: a service that still runs puts it even after the store was deleted.
     let any = Range { limit: 2, ..Range::after(None, &core.keys.prefix) };
-    // Read first, so that a store that is created meanwhile has a head.
+    // Read before the heads: if the entries are of a store that is just being created, the head is found below.
     let found = core.range(&any).await?.kvs;
     let old = core.head_at(&core.keys.old_head(), 0).await?;
     let new = core.head_at(&core.keys.head(), 0).await?;
@@ -109,8 +109,8 @@ async fn move_head(core: &Core, mode: UpgradeMode) -> Result<bool, StoreError> {
     Ok(is_there || mode == UpgradeMode::Force)
 }
 
-/// Puts every record under its animal too, and then the new version into the head. Returns `false` if another process
-/// changed the head meanwhile.
+/// Puts every record under its animal too, and then the new schema version into the head. Returns `false` if another
+/// process changed the head meanwhile.
 async fn index_records(core: &Core, read: &HeadRead) -> Result<bool, StoreError> {
     let compare = vec![read.is_unchanged()];
     for part in 0..PARTS {

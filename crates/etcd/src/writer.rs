@@ -21,7 +21,7 @@ pub(crate) async fn run(core: Arc<Core>, mut jobs: Jobs) {
     }
 }
 
-/// Writes as many of the first additions as one transaction holds, and replies to them.
+/// Writes the first additions of `held`, as many as one transaction holds. Replies to them, and removes them.
 async fn write(core: &Core, held: &mut Vec<Add>) {
     let max_ops = core.max_ops();
     let count = held.len().min(max_ops.rows());

@@ -50,7 +50,8 @@ impl Pair {
         Ok(Self { source, target: target.map_err(TransferError::target)?, cutoff })
     }
 
-    /// Compares the rows after `after`.
+    /// Compares the animals and records after `after`, and all API keys. Also checks the highest identifiers for
+    /// [`Expect::Equal`].
     ///
     /// # Errors
     /// [`TransferError::OtherData`] names the first difference.
@@ -96,7 +97,7 @@ impl Pair {
         compare(source, target, expect, on_row).await
     }
 
-    /// Compares the highest identifiers ever assigned.
+    /// Checks that the target cannot assign an identifier again that the source has assigned.
     async fn highest_ids(&mut self) -> Result<(), TransferError> {
         let source = self.source.highest_ids().await.map_err(TransferError::Source)?;
         let target = self.target.highest_ids().await.map_err(TransferError::target)?;
@@ -113,8 +114,8 @@ impl Pair {
     }
 }
 
-/// Compares rows in their order. Unless `expect` is [`Expect::Equal`], one store holds a part of the other store's
-/// rows. Returns the number of rows of the source for [`Expect::Whole`], otherwise of the target.
+/// Compares rows in their order. Unless `expect` is [`Expect::Equal`], one store (the part) may lack rows of the other
+/// store (the whole). Returns the number of rows of the source for [`Expect::Whole`], otherwise of the target.
 async fn compare<'s, R: Row>(
     source: Reader<'s, R>,
     target: Reader<'s, R>,
@@ -131,7 +132,7 @@ async fn compare<'s, R: Row>(
         let [source, target] = [source, target].map(|row| row.map(Row::words));
         TransferError::OtherData(Difference { what, source, target })
     };
-    // Rows that only the part holds so far. The other store must hold a later row that replaced each of them.
+    // Rows that only the part holds so far. The whole must hold a later row that replaced each of them.
     let (mut replaced, mut count) = (HashMap::new(), 0);
     let (mut next_whole, mut next_part) = (whole_rows.next().await?, part_rows.next().await?);
     loop {

@@ -49,8 +49,9 @@ pub struct CopySummary {
 /// All rows are from one snapshot of the source.
 ///
 /// Before it writes, `copy` compares every row of the target with the source. The target is then [being
-/// filled](Phase::Filling) until the copy is complete, so no service uses it. A target without a state is not marked.
-/// Run an interrupted copy again to continue it. Run a complete copy again to add the new rows of the source.
+/// filled](Phase::Filling) until the copy is complete, so no service uses it. A target without the port [`Handover`]
+/// cannot be marked. Run an interrupted copy again to continue it. Run a complete copy again to add the new rows of the
+/// source.
 ///
 /// # Errors
 /// [`TransferError`].
@@ -104,12 +105,12 @@ pub async fn copy(
     })
 }
 
-/// Returns the port for the state of the target, the present state, and the state of a target that is being filled.
-/// Returns `None` for a target without a state.
+/// Returns the port for the state of the target, its present state, and its state while it is being filled. Returns
+/// `None` for a target without the port.
 ///
 /// # Errors
-/// If the source is being filled itself, or the target was handed over, has taken the place of the source, or is being
-/// filled from another store.
+/// If the source is being filled itself. If the target has the identity of the source, has taken the place of the
+/// source, was handed over, or is being filled from another store.
 async fn states<'s>(
     source: CopyPorts<'_>,
     target: CopyPorts<'s>,

@@ -25,19 +25,19 @@ pub(crate) enum Expect {
 /// The first row in which two stores differ.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Difference {
-    /// The row, for example `animal 7`.
+    /// The name of the row, for example `animal 7`, or of a highest identifier.
     pub what: String,
-    /// The row of the source in words; `None` if the source lacks the row.
+    /// The row of the source in words; `None` if the source lacks it.
     pub source: Option<String>,
-    /// The row of the target in words; `None` if the target lacks the row.
+    /// The row of the target in words; `None` if the target lacks it.
     pub target: Option<String>,
 }
 
 impl fmt::Display for Difference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { what, source, target } = self;
-        let [source, target] = [source, target].map(|row| row.as_deref().unwrap_or("nothing"));
-        write!(f, "{what} is {source} in the source and {target} in the target")
+        let [source, target] = [source, target].map(|row| row.as_deref().unwrap_or("missing"));
+        write!(f, "{what} differs (source: {source}; target: {target})")
     }
 }
 

@@ -13,7 +13,7 @@ pub enum TransferError {
     /// The target could not be read or written.
     #[error("the target: {0}")]
     Target(#[source] ArchiveError),
-    /// The state of a store does not permit the operation.
+    /// The state or the rows of a store do not permit the operation.
     #[error("{0}")]
     Refused(String),
     /// The target holds rows that the source does not hold. Nothing was written.

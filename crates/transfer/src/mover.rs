@@ -2,7 +2,7 @@
 //!
 //! 1. *Claim* the new store, which is then being filled. The revision rises, so requests of earlier movers fail.
 //! 2. *Compare and copy* in passes, each from a snapshot, until a pass is short and quick.
-//! 3. *Seal the old store, copy the rest, compare, open the new store*, all within [`SEAL_LIMIT`].
+//! 3. *Seal the old store, copy and compare the rest* within [`SEAL_LIMIT`], and *open the new store*.
 
 mod decide;
 mod observed;
@@ -32,9 +32,9 @@ use crate::{
     store_ports::{StorePorts, within},
 };
 
-/// The time limit from sending the seal until the last row is copied: writes wait meanwhile.
+/// The time limit from sending the seal until the last row is copied and compared: writes wait meanwhile.
 const SEAL_LIMIT: Duration = Duration::from_millis(700);
-/// The shortest time between seal and opening: a service may serve a cached page for 100 ms.
+/// The shortest time between seal and opening: a service may answer from its cache for 100 ms after the seal.
 const SEAL_TIME: Duration = Duration::from_millis(200);
 /// The time limit of a call that reads or changes a state.
 const CALL_LIMIT: Duration = Duration::from_secs(5);
@@ -196,7 +196,8 @@ impl<'m> Run<'m> {
         }
     }
 
-    /// Reads the state of the source, then the state of the target.
+    /// Reads the state of the source, then the state of the target. Fails if [`STOP_LIMIT`] has passed since the user
+    /// asked for a stop.
     async fn observe(&mut self) -> Result<(), TransferError> {
         if report(self.on_progress, TransferStep::ChangeState, 0, 0).is_err() {
             self.seen.stop();
@@ -320,7 +321,8 @@ impl<'m> Run<'m> {
     }
 }
 
-/// Opens a store that is sealed or being filled, with the identity `id`. Returns `false` if its state changed meanwhile.
+/// Opens a store that is sealed or being filled, and sets its identity to `id`. Returns `false` if the state of the
+/// store changed meanwhile.
 ///
 /// Waits for 1.5 s before it opens a sealed store, so that a running handover ends first.
 ///

@@ -28,10 +28,10 @@ pub enum TransferStep {
     ChangeState,
 }
 
-/// Receives the progress after every batch. Breaking cancels the rest; committed rows stay.
+/// Receives the progress, at least after every batch. Breaking cancels the rest; committed rows stay.
 pub type OnProgress<'w> = &'w mut (dyn FnMut(TransferProgress) -> ControlFlow<()> + Send);
 
-/// Calls the observer.
+/// Calls the observer. Fails if the observer cancels the run.
 pub(crate) fn report(
     on_progress: OnProgress<'_>,
     step: TransferStep,

@@ -1,9 +1,10 @@
 //! The storage ports of a service, over its current store. A call that the current store refuses as *sealed* had no
 //! effect. The call waits for the [`Poller`], and is repeated on the open store.
 //!
-//! Reads continue while neither store is open. Rows of a sealed store, and API keys, are returned once a later poll finds
-//! that the next store is not open. Then no other service has written to the next store before the read. A service serves
-//! cached pages for at most 100 ms after the seal, and a mover opens the next store at least 200 ms after the seal.
+//! Reads continue while neither store is open. Rows of a sealed store, and API keys, are returned once a poll that
+//! began after the read finds that no other store has taken over. So no other service had written to the next store
+//! before the read. A service answers from its cache for at most 100 ms after the seal, and a mover opens the next
+//! store at least 200 ms after the seal. So no answer comes from the cache of a replaced store.
 
 mod poller;
 
@@ -48,8 +49,9 @@ struct Ports {
 #[derive(Default)]
 struct View {
     ports: Option<Arc<Ports>>,
-    /// The start of the last polls. While neither store is open, the start of the older poll of both stores; `None` if
-    /// the state of the other store is missing, or may change within a moment.
+    /// The start of the poll that led to `found`. While neither store is open, these are the polls of both stores, and
+    /// this is the start of the older one; `None` if the state of the other store is missing, or may change within a
+    /// moment.
     began: Option<Instant>,
     /// The result of the last polls of both stores; `None` without a next store.
     found: Option<Found>,

@@ -60,8 +60,8 @@ fn a_file_limit_that_allows_no_connection_is_reported() {
     assert_eq!(everything(&server.client()).len(), 1);
 }
 
-/// Opens connections to a server that accepts only one, until an attempt takes longer than `limit`. Returns the number
-/// of open connections: one is accepted, and the others are in the queue.
+/// Opens up to `connections` connections to a server that accepts only one, until an attempt takes longer than `limit`.
+/// Returns the number of open connections: one is accepted, and the others are in the queue.
 fn queued(server: &Server, connections: usize, limit: Duration) -> usize {
     let connect = |_| TcpStream::connect_timeout(&server.address, limit).ok();
     let made: Vec<_> = (0..connections).map_while(connect).collect();
@@ -76,8 +76,8 @@ fn the_backlog_is_the_maximum_of_the_system_or_the_value_of_the_flag() {
         let launch = Launch::on(&Store::memory()).flag("--max-connections", "1");
         launch.flag("--header-timeout", "1h")
     };
-    // While the queue is full, no attempt to connect succeeds.
     assert_eq!(queued(&launch().start(), many, wait::LIMIT), many);
+    // A full queue takes no further connection, so few of the attempts succeed.
     let short = launch().flag("--listen-backlog", "3").start();
     let in_queue = queued(&short, many, Duration::from_secs(2));
     assert!(in_queue < 10, "{in_queue}");

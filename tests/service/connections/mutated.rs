@@ -25,8 +25,8 @@ use crate::support::{
 const REQUESTS: u64 = 4_000;
 /// The number of clients at once. It is large, because refusals of a credential are delayed.
 const CLIENTS: u64 = 40;
-/// The growth in memory, in KiB, that is allowed after the first fifth of the requests. The service caches some pages.
-/// Animals of valid requests go to a file.
+/// The growth in memory, in KiB, that is allowed after the first fifth of the requests. The service caches some lists.
+/// The animals of valid requests are in a file, not in memory.
 const MAX_GROWTH: u64 = 24 * 1024;
 /// The number of rounds. Each round has new clients, and a measurement of the memory at its end.
 const ROUNDS: u64 = 5;

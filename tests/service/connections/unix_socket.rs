@@ -135,7 +135,7 @@ fn only_the_socket_file_of_a_dead_process_is_replaced() {
     let store = Store::memory();
     let server = launch(&store, &path).start();
     assert!(ask(&path, LIVE).starts_with(OK));
-    // The server leaves a file that another program put there meanwhile.
+    // The server does not remove a file that another program has put there meanwhile.
     fs::remove_file(&path).unwrap();
     fs::write(&path, "mine").unwrap();
     server.stop();

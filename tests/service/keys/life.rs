@@ -1,6 +1,5 @@
-//! API keys: created, rolled and revoked while the server runs.
-//!
-//! The server honors a change within one second.
+//! API keys of `petstore keys`: their creation, their expiry and their rights. A running server honors a change within
+//! one second.
 
 use std::fs;
 

@@ -69,7 +69,7 @@ fn requests(client: &Client, web: &str, revoked: &str) -> [Row; 18] {
 }
 
 #[test]
-fn every_request_has_a_line_with_its_template_and_the_name_of_its_key() {
+fn every_request_has_a_log_line_with_its_route_and_the_name_of_its_key() {
     let (store, server) = talkative("all");
     add(&server.client(), &pet("logged"));
     let [web, revoked] = ["web-2", "revoked"].map(|name| store.new_key(name));

@@ -33,9 +33,10 @@ fn the_document_describes_every_answer_and_nothing_else() {
         }
         shown.note(&scenario, &answer);
     }
-    // Of listOrders, only the key check can fail, and no built-in store reports all keys as corrupt.
+    // No scenario can provoke a 500 of listOrders: only its key check can fail, and no built-in store reports all keys
+    // as corrupt.
     shown.assume_alike(500, "listOrders", "listPets");
-    // A 410 has `Sunset` only after that date has passed, not in a rehearsal of the removal.
+    // A 410 has `Sunset` only after the announced date, not in a rehearsal with `--get-pet-sunset now`.
     shown.headers.insert(("getPet".to_owned(), 410, "sunset".to_owned()));
     assert_eq!(document.statuses(), shown.statuses);
     let (mut examples, mut headers) = (BTreeSet::new(), BTreeSet::new());

@@ -1,4 +1,4 @@
-//! The document by itself: its references have targets, and its examples match their schemas.
+//! The document by itself: its references, its components, its examples, and its marks of stability.
 
 use serde_json::Value;
 

@@ -15,7 +15,7 @@ pub(super) struct Scenario {
     pub(super) operation: &'static str,
     pub(super) status: u16,
     /// The documented example that the body equals. `None` for an answer without a body, and for an answer that
-    /// matters for its headers.
+    /// matters only for its headers.
     pub(super) example: Option<&'static str>,
     pub(super) play: Box<dyn Fn(&Stage) -> Answer>,
 }

@@ -1,4 +1,5 @@
-//! The exit code of every command when it fails: 2 for wrong usage, 1 for a failure.
+//! The exit code of every command when it fails: 2 for wrong usage, 1 for another failure. `config check` reports every
+//! failure as wrong usage. `startup.rs` has a failure of `serve` with the exit code 78.
 
 use std::collections::BTreeSet;
 
@@ -29,7 +30,7 @@ const FAILURES: [(&str, &str, i32); 20] = [
     ("man", "FILE", 1),
 ];
 
-/// Returns the commands without subcommands, as the help lists them.
+/// Returns every command at or below `above` that has no subcommands of its own, as the help lists them.
 fn commands(above: &str) -> BTreeSet<String> {
     let words: Vec<_> = above.split_whitespace().chain(["--help"]).collect();
     let help = petstore(&words).finish().succeeds();

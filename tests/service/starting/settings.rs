@@ -100,7 +100,7 @@ fn config_check_checks_every_setting_and_does_not_open_the_store() {
         let memory: &[&str] =
             if words[0] == "--store=memory:" { &[] } else { &["--store=memory:"] };
         let served = petstore(&[&["serve"], memory, words].concat()).finish();
-        // The file may come back, so a service manager may restart the service.
+        // The operator may put the file in order, so the exit code permits a restart by the service manager.
         let is_lost = ["TLS: the certificate", "API key file /nowhere", "/nowhere/pets"];
         let code = if is_lost.iter().any(|lost| says.contains(lost)) { 1 } else { 2 };
         assert_eq!(served.code, Some(code), "{served:?}");

@@ -1,4 +1,5 @@
-//! The service under a service manager: `sd_notify`, sockets that the manager opened, `healthcheck`.
+//! The service under a service manager: `sd_notify`, sockets that the manager opened, `healthcheck`, and the nightly
+//! backup.
 
 use std::{
     fs,

@@ -11,7 +11,7 @@ use crate::support::{
     wait,
 };
 
-/// Starts a server on a SQLite file. It has only the database pages in memory that its writer needs.
+/// Starts a server on a SQLite file. In memory, the server has only the database pages that its writer needs.
 fn server(disk: &Disk, flags: &[(&str, &str)]) -> (Store, Server) {
     let store = Store::sqlite();
     let first = Launch::on(&store).start();

@@ -72,7 +72,7 @@ fn a_role_serves_with_the_documented_rights_and_not_with_one_less() {
     let grants = blocks.find(|block| block.contains("GRANT SELECT ON petstore_schema")).unwrap();
     let granted = Granted::new(database, grants);
     let launch = || {
-        // The service does not record the use of a key that it has recorded a moment ago.
+        // The service does not record a use of the key soon after the stored last use.
         granted.sql("UPDATE api_key SET last_used_at = NULL");
         Launch::without_key(&granted.clerk)
     };

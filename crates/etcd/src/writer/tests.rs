@@ -79,7 +79,7 @@ fn stored(key: u16, pet: PetId, at: i64) -> Vec<KeyValue> {
     vec![KeyValue::new(&keys().record(&record.id), rows::of_record(&record))]
 }
 
-/// Returns how many operations etcd counts in a transaction with `ops` and `others`.
+/// Returns how many operations etcd counts in a transaction with `ops` and `others` further operations.
 fn counted(ops: &[Op], others: usize) -> usize {
     let nested = ops.iter().map(|op| match op {
         Op::Txn(txn) => counted(&txn.success, 0),

@@ -13,10 +13,10 @@ use petstore_testing::{etcd_or_skip, needs};
 
 use crate::support::{add, open, revision, rex, url};
 
-/// Without a pause of the other writers, large transactions would lose every comparison, because they take longer.
+/// Without the pause of a winner (`core.rs`), large transactions would lose every comparison, because they take longer.
 #[needs(etcd)]
 #[tokio::test(flavor = "multi_thread")]
-async fn a_batch_is_written_beside_an_instance_that_never_pauses() {
+async fn a_batch_is_written_beside_an_instance_that_adds_all_the_time() {
     let etcd = etcd_or_skip("a_batch_is_written_beside", 1).unwrap();
     let url = url(&etcd) + "?call_timeout=30s";
     let (busy, other) = (Arc::new(open(&url).await), open(&url).await);

@@ -117,7 +117,7 @@ async fn an_addition_with_a_lost_answer_is_written_once_and_acknowledged() {
     assert_eq!(page(&other).await, added);
 }
 
-/// A transaction holds 128 additions.
+/// A transaction holds at most 128 additions, so no more than these fail.
 #[needs(etcd)]
 #[tokio::test(flavor = "multi_thread")]
 async fn a_failed_transaction_fails_its_own_additions_alone() {

@@ -1,4 +1,4 @@
-//! Behavior that the kit does not cover: several instances, restarting nodes, lost answers, refusals.
+//! Behavior that the conformance kit does not cover, such as restarting nodes, lost answers, refusals and upgrades.
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "tests")]
 

@@ -1,4 +1,4 @@
-//! Opening, refusing and removing stores, and users with rights.
+//! Opening a store: refusals, the rest of a deleted store, the identity, and the rights of users.
 
 use std::{
     io::{Read as _, Write as _},
@@ -136,7 +136,7 @@ async fn a_user_needs_rights_on_the_prefix_alone_and_the_token_is_renewed() {
     assert_eq!(page(&store).await.len(), 2);
     assert!(store.inspect().await.unwrap().iter().any(|finding| finding.subject == "server"));
 
-    // Later calls fail until the operator acts, so they are unavailable, not refused.
+    // These calls can succeed again after the operator has acted, so their error is `Unavailable`, not `Refused`.
     let denied = async |says: &str| {
         let read = store.find(PetId(1)).await.unwrap_err();
         let Err(AddError::Store(written)) = store.add(rex(), None).await else { panic!("{says}") };

@@ -44,7 +44,7 @@ fn encrypt(etcd: &Etcd, further: &[&str]) -> u16 {
 
 #[needs(etcd)]
 #[tokio::test]
-async fn the_certificate_of_an_authority_itself_is_explained_in_words() {
+async fn a_node_that_shows_the_certificate_of_an_authority_is_refused_in_words() {
     let etcd = etcd_or_skip("the_certificate_of_an_authority", 1).unwrap();
     let script = "cd \"$1\"; openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 \
         -subj /CN=localhost -addext subjectAltName=DNS:localhost -keyout node.key -out node.pem 2>/dev/null";

@@ -1,4 +1,4 @@
-//! The upgrade of a store of release 1.2.0, and the head that this release reads afterwards.
+//! The upgrade of a store of release 1.2.0, and the head that release 1.2.0 reads afterwards.
 
 use std::{fs, path::Path, sync::Arc, time::Duration};
 
@@ -220,7 +220,7 @@ async fn release_1_2_0_can_read_and_refuses_the_new_head() {
         assert!(!is_missing, "1.2.0 cannot read a head without '{name}'");
         assert!(!text || of_fence.is_string(), "{name}");
     }
-    // 1.2.0 checks `oldest` when it starts, and `phase` for every request. It logs the other fields.
+    // 1.2.0 checks `oldest` when it starts, and `phase` for every request. It logs `oldest_release` or `label`.
     assert_eq!((&fence["oldest"], &fence["phase"]), (&2.into(), &"sealed".into()));
     assert_eq!(fence["oldest_release"], "2.0.0");
     assert!(fence["label"].as_str().unwrap().starts_with("petstore 2.0.0, which has upgraded"));

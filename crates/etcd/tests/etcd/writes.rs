@@ -1,4 +1,4 @@
-//! Writes that the kit does not cover: large transactions, deleted rows, keys in pages.
+//! Writes that the conformance kit does not cover, such as large transactions, and the findings of a check.
 
 use petstore_domain::{
     Added, ApiKey, ApiKeySecret, Archive as _, CategoryId, IdempotencyId, IdempotencyRecord,
@@ -126,7 +126,7 @@ async fn the_largest_expiry_entry_of_1_2_0_is_purged_at_once() {
 
 #[needs(etcd)]
 #[tokio::test(flavor = "multi_thread")]
-async fn idempotency_keys_reused_after_a_day_replace_their_records_in_full_groups() {
+async fn idempotency_keys_reused_after_a_day_replace_their_records() {
     let etcd = etcd_or_skip("keys_that_are_used_again", 1).unwrap();
     let store = std::sync::Arc::new(open(&url(&etcd)).await);
     for at in [5, 3 * DAY] {

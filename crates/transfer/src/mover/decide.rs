@@ -51,7 +51,7 @@ fn hand_over(seen: &Observed, source: &StoreState, target: &StoreState) -> Step 
         let may_end = seen.ending.is_some() || seen.is_late || seen.is_rewritten(source);
         !is_sealed || !holds || may_end || cancels || seen.stage < Stage::Ready
     } else if source.phase.is_open() {
-        // A service that starts with the target would not find the source.
+        // A service that starts with the target switches to the source only if the source is its successor.
         is_sealed_to(target, source) && !source.is_successor_of(target)
     } else {
         is_sealed && holds || may_seal && !is_filling

@@ -26,8 +26,9 @@ pub(crate) struct Observed {
     pub(crate) is_late: bool,
     pub(super) goal: Goal,
     tries_left: u32,
-    /// The phase of the target before the first claim, while the target still holds only its own rows. `None` if an
-    /// earlier run was filling the target.
+    /// The phase to which the target is given back if its rows differ: its phase before the first claim. `None` if an
+    /// earlier run was filling the target. An open phase is removed after the comparison, because the target then gets
+    /// rows of the source.
     pub(super) found: Option<Phase>,
     /// The revision of the target under the mover's claim.
     pub(super) claim: Option<i64>,

@@ -86,7 +86,7 @@ pub(crate) enum End {
 pub(crate) enum Outcome {
     /// The state was replaced, or the work is done.
     Done,
-    /// The store refused the step, because its state has changed, or the time of the step is over.
+    /// The store refused the step because the state of the store has changed, or the time limit of the step has passed.
     Fenced,
     /// The call failed or had no answer: it may still take effect at any time.
     Unanswered,

@@ -15,15 +15,16 @@ use crate::store_ports::{StorePorts, within};
 
 /// The interval of polls while the current store is not open.
 const WAIT_INTERVAL: Duration = Duration::from_millis(20);
-/// The interval of polls while the current store is open: a metric shows whether the next store can be reached.
+/// The interval of polls while the current store is open, for the metric that shows whether the next store can be
+/// reached. A call that waits for a poll wakes the poller at once.
 const POLL_INTERVAL: Duration = Duration::from_millis(500);
-/// The time limit of reading a state.
+/// The time limit of reading a state, and of opening the next store.
 const READ_LIMIT: Duration = Duration::from_secs(1);
 /// The interval of attempts to open the next store.
 const OPEN_INTERVAL: Duration = Duration::from_millis(250);
 /// The shortest interval between two warnings.
 const LOG_INTERVAL: Duration = Duration::from_secs(10);
-/// The time after the seal for which a missing next store may still appear.
+/// The time after the seal for which a missing next store may still appear, and the states may still change.
 const MISSING_LIMIT: Duration = Duration::from_secs(2);
 
 /// Opens the next store, and never creates it.
@@ -104,7 +105,7 @@ impl Poller {
         }
     }
 
-    /// Reads the state of the store at `place`, and publishes the result.
+    /// Reads the state of the store at `place`, and publishes the result. Opens the store before if it is not open yet.
     async fn poll(&self, place: usize) {
         let view = &self.current.view;
         if self.handover(place).is_none() {
@@ -189,9 +190,9 @@ impl View {
     }
 }
 
-/// Returns the start of the poll of the `other` store, with the state that the poll has read. Returns `None` if the
-/// state may change within a moment. `now` is the state of the current store, which is not open and not replaced by the
-/// other store.
+/// Returns the start of the last poll of the other store. Returns `None` if that store is missing, or if its state may
+/// change within a moment. `now` is the state of the current store, which is not open and not replaced by the other
+/// store. `other` has the start of the last poll of the other store, and the state that the poll has read.
 ///
 /// # Errors
 /// The reason why neither store can be used, and the label of the store to use.

@@ -27,7 +27,7 @@ async fn copy(from: &Arc<MemoryStore>, to: Arc<dyn Archive>) -> Result<CopySumma
     copy_with(from, &*to, &mut |_| ControlFlow::Continue(())).await
 }
 
-/// Copies into a store without a state.
+/// Copies into a store without the port for a state.
 async fn copy_with(
     from: &Arc<MemoryStore>,
     to: &dyn Archive,
@@ -39,7 +39,7 @@ async fn copy_with(
 }
 
 #[tokio::test]
-async fn a_copy_holds_all_but_expired_records_and_assigns_identifiers_above() {
+async fn a_copy_holds_all_but_expired_records_and_assigns_higher_identifiers() {
     let (from, to) = (store(), store());
     fill(&from, 22_000).await;
     let web = key(&from, 1, "web").await;
@@ -144,7 +144,7 @@ async fn a_target_with_an_equally_old_record_of_another_animal_is_refused() {
         let refusal = copy(&from, to.clone()).await.unwrap_err().to_string();
         assert!(
             refusal.contains(
-                "idempotency record 00000000000000000000000000000001 is nothing in the source"
+                "idempotency record 00000000000000000000000000000001 differs (source: missing; "
             ),
             "{refusal}"
         );
@@ -187,8 +187,8 @@ async fn a_target_with_other_rows_is_left_unchanged() {
     let target = store();
     key(&target, 7, "own").await;
     let refusal = copy(&source, target.clone()).await.unwrap_err().to_string();
-    let start = "the target holds other data and was left as it is: API key 1 is nothing in the \
-                 source and 'own' (pst_";
+    let start = "the target holds other data and was left as it is: API key 1 differs (source: \
+                 missing; target: 'own' (pst_";
     assert!(refusal.starts_with(start), "{refusal}");
     assert_eq!(held(&*target).await.0, []);
 }
@@ -203,7 +203,7 @@ async fn a_target_with_an_additional_record_is_refused() {
     add(&from, "Tom", None).await;
     let refusal = copy(&from, to.clone()).await.unwrap_err().to_string();
     let what = format!("idempotency record {}", id(1));
-    let start = format!("{what} is nothing in the source and of animal {}", own.id);
+    let start = format!("{what} differs (source: missing; target: of animal {}", own.id);
     assert!(refusal.contains(&start), "{refusal}");
 }
 

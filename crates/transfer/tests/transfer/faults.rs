@@ -190,7 +190,7 @@ async fn additions_as_fast_as_the_copy_end_the_mover_and_not_the_service() {
 
 /// A mover that paused after every batch would never copy all rows.
 #[tokio::test(start_paused = true)]
-async fn additions_nearly_as_fast_as_the_copy_are_followed_even_to_a_distant_store() {
+async fn additions_nearly_as_fast_as_the_copy_do_not_prevent_a_handover_even_to_a_distant_store() {
     for (fault, every) in [(Fault::IsSlow, 12), (Fault::IsFar, 100)] {
         let (old, new) = stores();
         for _ in 0..5 * MANY {
@@ -300,7 +300,7 @@ async fn an_unreadable_state_under_the_seal_delays_no_write_for_long() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_mover_killed_under_the_seal_leaves_reads_and_is_run_again_or_canceled() {
+async fn a_mover_killed_under_the_seal_stops_only_writes_until_it_is_run_again_or_canceled() {
     for gives_up in [false, true] {
         let (old, new) = stores();
         let id = add(&*old).await;
@@ -389,7 +389,7 @@ async fn a_preview_names_a_row_that_only_an_old_store_without_its_seal_holds() {
     let moved = hand_over(&from, &to).await.unwrap_err().to_string();
     let previewed = mover(&from, &to).preview(&mut on_progress).await.unwrap_err().to_string();
     assert_eq!(previewed, moved);
-    let expected = "old is open and holds a row that new does not hold: animal 1 is ";
+    let expected = "old is open and holds a row that new does not hold: animal 1 differs (";
     assert!(previewed.contains(expected), "{previewed}");
 }
 

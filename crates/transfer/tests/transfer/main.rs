@@ -1,5 +1,5 @@
-//! Copies and handovers between stores in memory: the promises of the storage ports over two stores, and failures at each
-//! step.
+//! Copies, verifications and handovers between stores in memory: the promises of the storage ports over two stores, and
+//! failures at each step.
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "tests")]
 

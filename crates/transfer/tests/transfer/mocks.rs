@@ -43,8 +43,8 @@ async fn nothing_is_written_to_a_target_with_other_data() {
     let refusal = failure(read_only("ours"), read_only("theirs")).await;
     assert_eq!(
         refusal.to_string(),
-        "the target holds other data and was left as it is: animal 1 is \"ours\" of category 1, \
-         without a status in the source and \"theirs\" of category 1, without a status in the target"
+        "the target holds other data and was left as it is: animal 1 differs (source: \"ours\" of category 1, \
+         without a status; target: \"theirs\" of category 1, without a status)"
     );
 }
 

@@ -145,7 +145,7 @@ async fn a_key_created_after_the_handover_is_loaded_at_once() {
     let [whole, partial] = [service(&from, &to).await, service(&from, &to).await];
     let before = whole.load(None).await.unwrap().unwrap();
     let mark = partial.load_changes(None).await.unwrap().mark;
-    // The services poll an open store twice a second.
+    // The services poll an open store only twice a second, so they may not have seen the handover yet.
     hand_over(&from, &to).await.unwrap();
     key(&new, 1, "late").await;
     let loaded = whole.load(Some(before.revision)).await.unwrap();

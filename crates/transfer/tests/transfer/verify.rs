@@ -48,16 +48,17 @@ async fn the_first_difference_is_named_with_both_sides() {
     fill(&from, 7_000).await;
     fill(&to, 6_999).await;
     let words = difference(&from, &to).await;
-    let expected = "animal 7000 is \"Rex\" of category 1, without a status in the source and nothing in the target";
+    let expected =
+        "animal 7000 differs (source: \"Rex\" of category 1, without a status; target: missing)";
     assert_eq!(words, expected);
     assert!(
-        difference(&to, &from).await.starts_with("animal 7000 is nothing in the source and \"")
+        difference(&to, &from).await.starts_with("animal 7000 differs (source: missing; target: ")
     );
     add(&to, "Tom", None).await;
     assert!(
         difference(&from, &to)
             .await
-            .ends_with("and \"Tom\" of category 1, without a status in the target")
+            .ends_with("; target: \"Tom\" of category 1, without a status)")
     );
 }
 
@@ -65,7 +66,7 @@ async fn the_first_difference_is_named_with_both_sides() {
 async fn the_last_use_of_a_key_is_not_compared() {
     let (from, to) = (store(), store());
     key(&from, 1, "web").await;
-    assert!(difference(&from, &to).await.starts_with("API key 1 is 'web' (pst_"));
+    assert!(difference(&from, &to).await.starts_with("API key 1 differs (source: 'web' (pst_"));
     key(&to, 1, "web").await;
     use_first_key(&to, START).await;
     verify(&from, &to).await.unwrap();
@@ -77,21 +78,21 @@ type Change<T> = (fn(&mut T), &'static str, &'static str);
 #[tokio::test]
 async fn every_field_of_an_animal_is_compared() {
     let changes: [Change<Pet>; 4] = [
-        (|pet| pet.id = PetId(8), "animal 7 is ", " in the source and nothing in the target"),
+        (|pet| pet.id = PetId(8), "animal 7 differs (source: \"Rex\" of ", "; target: missing)"),
         (
             |pet| pet.name = PetName::parse("Tom").unwrap(),
-            "animal 7 is \"Rex\" of ",
-            " and \"Tom\" of category 1, without a status in the target",
+            "animal 7 differs (source: \"Rex\" of ",
+            "; target: \"Tom\" of category 1, without a status)",
         ),
         (
             |pet| pet.category_id = CategoryId(2),
-            "animal 7 is \"Rex\" of category 1, ",
-            " and \"Rex\" of category 2, without a status in the target",
+            "animal 7 differs (source: \"Rex\" of category 1, ",
+            "; target: \"Rex\" of category 2, without a status)",
         ),
         (
             |pet| pet.status = Some(PetStatus::Sold),
-            "animal 7 is \"Rex\" of category 1, without a status ",
-            " and \"Rex\" of category 1, sold in the target",
+            "animal 7 differs (source: \"Rex\" of category 1, without a status; ",
+            "target: \"Rex\" of category 1, sold)",
         ),
     ];
     for (change, start, end) in changes {
@@ -108,25 +109,13 @@ async fn every_field_of_an_animal_is_compared() {
 #[tokio::test]
 async fn every_field_of_a_key_except_the_last_use_is_compared() {
     let changes: [Change<ApiKey>; 7] = [
-        (
-            |key| key.id = KeyId(2),
-            "API key 1 is 'web' (",
-            " in the source and nothing in the target",
-        ),
-        (|key| key.name = name("Web"), "API key 1 is 'web' (", " ms in the target"),
-        (|key| key.digest = KeyDigest([9; 32]), "API key 1 is ", " ms in the target"),
-        (|key| key.prefix = "pst_other".to_owned(), "API key 1 is ", " ms in the target"),
-        (|key| key.created_at.0 += 1, "API key 1 is ", ", made at 1800000000001 ms in the target"),
-        (
-            |key| key.expires_at = Some(Timestamp(5)),
-            "API key 1 is ",
-            " ms, expires at 5 ms in the target",
-        ),
-        (
-            |key| key.revoked_at = Some(Timestamp(6)),
-            "API key 1 is ",
-            " ms, revoked at 6 ms in the target",
-        ),
+        (|key| key.id = KeyId(2), "API key 1 differs (source: 'web' (", "; target: missing)"),
+        (|key| key.name = name("Web"), "API key 1 differs (source: 'web' (", " ms)"),
+        (|key| key.digest = KeyDigest([9; 32]), "API key 1 differs (", " ms)"),
+        (|key| key.prefix = "pst_other".to_owned(), "API key 1 differs (", " ms)"),
+        (|key| key.created_at.0 += 1, "API key 1 differs (", ", made at 1800000000001 ms)"),
+        (|key| key.expires_at = Some(Timestamp(5)), "API key 1 differs (", " ms, expires at 5 ms)"),
+        (|key| key.revoked_at = Some(Timestamp(6)), "API key 1 differs (", " ms, revoked at 6 ms)"),
     ];
     for (change, start, end) in changes {
         let (from, to) = (store(), store());
@@ -169,7 +158,7 @@ async fn records_are_compared_until_they_expire() {
     add(&from, "Rex", Some((id(2), START))).await;
     add(&to, "Rex", None).await;
     let words = difference(&from, &to).await;
-    let start = format!("idempotency record {} is of animal 2 (digest ", id(2));
+    let start = format!("idempotency record {} differs (source: of animal 2 (digest ", id(2));
     assert!(words.starts_with(&start), "{words}");
 }
 
@@ -193,9 +182,9 @@ async fn a_row_of_the_target_alone_is_a_difference() {
     verify(&from, &to).await.unwrap();
     let (id, fingerprint) = (id(2), Fingerprint([2; 32]));
     restore_record(&to, IdempotencyRecord { id, fingerprint, pet: PetId(1), at: START }).await;
-    assert!(difference(&from, &to).await.contains("nothing in the source"));
+    assert!(difference(&from, &to).await.contains("(source: missing; "));
     key(&to, 2, "more").await;
-    assert!(difference(&from, &to).await.contains("API key 2 is nothing in the source"));
+    assert!(difference(&from, &to).await.contains("API key 2 differs (source: missing; "));
 }
 
 #[tokio::test]
@@ -208,7 +197,7 @@ async fn a_target_is_refused_if_it_would_assign_an_identifier_twice() {
         let raised = Rows { highest, ..Rows::default() };
         from.write_rows(WriterRole::Service, raised).await.unwrap();
         let refusal = verify(&from, &to).await.unwrap_err().to_string();
-        let expected = format!("highest identifier of {kind} ever assigned is 7 in the source");
+        let expected = format!("highest identifier of {kind} ever assigned differs (source: 7; ");
         assert!(refusal.contains(&expected), "{refusal}");
         verify(&to, &from).await.unwrap();
     }

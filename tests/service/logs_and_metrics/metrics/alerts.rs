@@ -37,7 +37,7 @@ fn named() -> BTreeSet<&'static str> {
     named.map(|name| name.strip_suffix("_bucket").unwrap_or(name)).collect()
 }
 
-/// Waits until a service serves each metric in `names`. The size of a store must be at least one page of its file.
+/// Waits until a service serves each metric in `names`. A size must be at least 4 KiB, so that an unknown size fails.
 fn are_served<'a>(watched: &Watched, names: impl Iterator<Item = &'a str>) {
     for name in names {
         let is_size = ["_database_bytes", "_wal_bytes"].iter().any(|end| name.ends_with(end));

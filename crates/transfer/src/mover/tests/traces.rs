@@ -72,7 +72,7 @@ impl World {
     }
 }
 
-/// Returns a source with two animals, and a mover whose next step is `before`.
+/// Returns a world with two animals in the source, and a mover whose next step is `before`, or that has ended.
 fn moving(before: Option<Change>) -> World {
     let mut world = World::new(fresh(), 0, MUCH);
     world.adds(0);
@@ -189,7 +189,7 @@ fn a_target_that_never_opens_leaves_the_source_open() {
 }
 
 #[test]
-fn a_source_is_opened_without_the_target_before_an_opening_was_sent() {
+fn a_source_is_opened_without_reading_the_target_if_no_opening_was_sent() {
     let mut world = moving(Some(Change::Seal));
     // Seals the source, and copies the rest.
     world.acts(0);
