@@ -68,7 +68,7 @@ impl Tally {
     }
 }
 
-/// Runs a load generator, and returns its stdout.
+/// Runs a load generator or callgrind's control program, and returns its stdout.
 pub(crate) fn output(generator: &Command) -> Result<String> {
     let program = generator.get_program();
     let mut command = Command::new("timeout");
