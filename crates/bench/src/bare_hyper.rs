@@ -28,7 +28,7 @@ use crate::{
 /// Copies the first page of `service`, and responds with it until the process is killed.
 pub(crate) fn serve(service: SocketAddr, http2: bool) -> Result<()> {
     let mut page = Client::connect(service)?.ask(&hot_list())?;
-    // hyper adds these headers.
+    // Over HTTP/1, hyper adds these headers itself.
     for name in [CONNECTION, CONTENT_LENGTH, DATE] {
         page.headers_mut().remove(name);
     }
@@ -42,7 +42,7 @@ async fn accept(page: Arc<Answer>, is_http2: bool) -> Result<()> {
     loop {
         let (stream, _) = listener.accept().await.context("cannot accept a connection")?;
         let page = Arc::clone(&page);
-        // Every connection ends with an error, because the client closes it.
+        // The client closes its connections at the end of a round, so an error is no failure.
         tokio::spawn(async move {
             let _ = stream.set_nodelay(true);
             if is_http2 {

@@ -1,4 +1,4 @@
-//! System calls of each workload.
+//! System calls per request, for each workload.
 //!
 //! `perf stat` counts them at full speed. Where perf does not work, strace counts them, and the report says so. strace
 //! slows the server down, and counts waits for locks that do not occur at full speed.
@@ -45,7 +45,7 @@ enum Counter {
     Strace,
 }
 
-/// Counts the calls of the chosen workloads.
+/// Counts the calls of the chosen workloads, except workloads with stored idempotency records: `million`.
 pub(crate) fn run(setup: &Setup, options: &Options) -> Result<Report> {
     let mut probe = Counter::Perf.command(std::process::id(), &setup.folder().join("probe"));
     let perf = probe.args(["--", "true"]).stderr(Stdio::null()).status();

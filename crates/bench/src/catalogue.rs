@@ -35,7 +35,7 @@ pub(crate) struct Seed {
 }
 
 impl Seed {
-    /// Returns the store with `animals` animals in `folder`, and fills it at the first use.
+    /// Returns the store with `animals` animals in `folder`. Creates and fills the store if it does not exist yet.
     pub(crate) fn new(binary: &Path, folder: &Path, animals: u64) -> Result<Self> {
         let path = folder.join(format!("seed-{animals}.db"));
         if path.exists() {

@@ -26,7 +26,7 @@ pub(crate) struct Cli {
     /// Instructions of the hot paths, compared with the counts in the repository (needs valgrind).
     #[arg(long, help_heading = "Reports")]
     pub(crate) instructions: bool,
-    /// System calls of each workload, counted in a round of its own (needs perf, or else strace).
+    /// System calls of each workload except `million`, counted in a round of its own (needs perf, or else strace).
     #[arg(long, help_heading = "Reports")]
     pub(crate) calls: bool,
     /// All reports.

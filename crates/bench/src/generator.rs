@@ -27,7 +27,7 @@ pub(crate) struct Target {
     pub(crate) connections: usize,
     pub(crate) seconds: u32,
     pub(crate) threads: usize,
-    /// The index of the first request, which differs in each round.
+    /// The index of the first request. A contest begins each round with another request.
     pub(crate) start: usize,
 }
 
@@ -41,7 +41,7 @@ impl Target {
 /// The results that a load generator reports for one round.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Tally {
-    /// The number of responses.
+    /// The number of responses; with h2load, of all requests.
     pub(crate) requests: u64,
     /// The duration, in seconds.
     pub(crate) seconds: f64,
@@ -68,7 +68,7 @@ impl Tally {
     }
 }
 
-/// Runs a load generator, and returns its stdout.
+/// Runs a load generator or callgrind's control program, and returns its stdout.
 pub(crate) fn output(generator: &Command) -> Result<String> {
     let program = generator.get_program();
     let mut command = Command::new("timeout");

@@ -125,7 +125,7 @@ fn count(
     }
     let mut client = Client::with_connections(server.address, at_once)?;
     let requests = if requests.iter().any(|request| request.expect == Expect::Unchanged) {
-        // Other paths have added animals since the ETag was made.
+        // The `ETag` in `requests` is of another server.
         vec![unchanged(&mut client)?]
     } else {
         requests

@@ -71,6 +71,6 @@ fn measure(cli: &Cli) -> Result<()> {
         report.publish(document)?;
         comparison?;
     }
-    note("done: every response was correct");
+    note("done: every checked response was correct");
     Ok(())
 }

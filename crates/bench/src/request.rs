@@ -5,9 +5,9 @@ use std::fmt::Write as _;
 /// The API key of the measured service.
 pub(crate) const KEY: &str = "the-key-of-the-benchmark";
 
-/// The header of an addition with an idempotency key.
+/// The name of the header with the idempotency key of an addition.
 pub(crate) const KEY_HEADER: &str = "Idempotency-Key";
-/// The placeholder for an idempotency key. Each request replaces it by a new key of the same length.
+/// The placeholder for an idempotency key. Each sent request has a new key of the same length in its place.
 pub(crate) const KEY_MARK: &str = "@@@@@@@@@@@@@@@@";
 
 /// A request, and the form of a correct response.

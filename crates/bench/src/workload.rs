@@ -36,10 +36,10 @@ pub(crate) struct Workload {
     requests: fn(&mut Source<'_>) -> Result<Vec<Request>>,
 }
 
-/// The source of the requests.
+/// The running service from which a workload makes its requests.
 #[derive(Debug)]
 pub(crate) struct Source<'a> {
-    /// A client of a running service.
+    /// A client of the service.
     pub(crate) client: &'a mut Client,
     /// The number of animals in the service's catalogue.
     pub(crate) animals: u64,

@@ -24,7 +24,7 @@ def call(method: str, url: httpx.URL | str, **request: Any) -> httpx.Response:
     raise AssertionError
 
 class Refused(Exception):
-    """The code of the service, or "http_" and the status if another server, such as a proxy, has answered."""
+    """A refusal: code, message and request id of the service, or only "http_" and the status of a proxy's answer."""
 
 def checked(answer: httpx.Response) -> httpx.Response:
     if answer.status_code < 400:

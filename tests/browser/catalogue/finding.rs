@@ -30,8 +30,8 @@ fn an_added_animal_is_shown_on_its_page_of_the_list() {
     browser.reads("#page", "Page 25");
     browser.reads("#announcement", "It is row 6 of page 25.");
     browser.reads("#found", "Rex");
-    // The address contains the place. All earlier pages can be reached, also pages outside the 100 animals around the
-    // place.
+    // The address contains the place. The previous pages can be reached, also pages before the 100 animals that the
+    // search read last.
     for (page, first) in [(24, 231), (23, 221), (22, 211), (21, 201), (20, 191), (19, 181)] {
         browser.click("#previous");
         shows(browser, first..first + 10);
@@ -45,7 +45,7 @@ fn an_added_animal_is_shown_on_its_page_of_the_list() {
 
 #[needs(chromium)]
 #[test]
-fn one_request_finds_an_animal_by_its_id_and_clears_a_filter_that_hides_the_animal() {
+fn one_request_finds_an_animal_by_its_id_and_showing_its_row_clears_a_filter_that_hides_it() {
     let zoo = Zoo::with(45);
     let browser = zoo.enter("/catalogue");
     browser.requests();

@@ -138,7 +138,7 @@ fn a_revoked_key_leads_back_to_the_form_and_keeps_the_typed_text() {
     browser.see("#key");
     browser.is(typed, json!(["", "", ""]));
 
-    // A key that is refused together with an addition adds no animal.
+    // An addition whose key is refused adds no animal.
     let key = zoo.new_key(&["another"]);
     let browser = zoo.enter_with("/catalogue", &key);
     browser.lose_one_answer();

@@ -199,7 +199,7 @@ fn animals_without_a_status_are_searched_until_the_table_is_full() {
     reads(browser);
     browser.click("#filter label:has([value=none])");
     shows(browser, bare(0..50));
-    // The page has seen a 51st animal, so there is a next page.
+    // A 51st animal without a status was read, so there is a next page.
     let far = "50 animals shown, page 1. Looked through 202 animals, up to id 202.";
     browser.reads("#list-status", far);
     assert!(browser.url().ends_with("?limit=50&status=none"), "{}", browser.url());

@@ -13,7 +13,7 @@ fn an_operation_has_its_stability_and_errors_and_nothing_is_said_twice() {
     let browser = visit(&zoo);
     browser.reads(&format!("{GET} h3"), "deprecated, removed on 5 December 2030");
     browser.reads(&format!("{ORDERS} h3"), "experimental");
-    // An operation that is not offered has a title and a line.
+    // An operation that the service does not offer has only a title and one line of text.
     browser.is(&format!("$$('{ORDERS} > *').length"), 2);
     browser.is(&format!("$$('{ORDERS} :is(input, form, details, pre, .execute)').length"), 0);
     for operation in [LIST, CREATE] {

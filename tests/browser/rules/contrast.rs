@@ -45,7 +45,7 @@ pub(super) fn too_faint(browser: &Browser) -> Vec<String> {
 pub(crate) fn is_legible(name: &str, browser: &Browser) {
     for dark in [false, true] {
         browser.look(Look { dark, ..DESK });
-        // A color may fade when the color scheme changes.
+        // The colors may need a moment to follow the color scheme.
         let mut texts = too_faint(browser);
         let start = Instant::now();
         while !texts.is_empty() && start.elapsed() < wait::LIMIT {

@@ -125,7 +125,7 @@ impl Zoo {
         self.until_key_is(key, 401);
     }
 
-    /// Waits until the answer to a key has this status. The server notices a change within a second.
+    /// Waits until a request with `key` gets this status. The server notices a change within a second.
     #[track_caller]
     fn until_key_is(&self, key: &str, status: u16) {
         wait::until("the server notices the change", || {

@@ -61,7 +61,7 @@ impl Callgrind {
         self.control("--zero")
     }
 
-    /// Returns the cost of each of `count` requests since [`Self::begin`].
+    /// Returns the mean cost of the `count` requests since [`Self::begin`].
     pub(super) fn end(&mut self, count: usize) -> Result<Cost> {
         self.control("--dump")?;
         self.files += 1;
@@ -77,8 +77,9 @@ impl Callgrind {
     }
 }
 
-/// Parses a callgrind file. Lines with counts follow the line of their function, `fn=(12) main`; later lines of the function
-/// have only its number. The line after `calls=` has the count of the called function, which is also listed elsewhere.
+/// Parses a callgrind file. Lines with counts follow a line with the number and the name of their function,
+/// `fn=(12) main`. A function that occurs again has only its number, `fn=(12)`. Skips the line after `calls=`, which
+/// repeats the counts of the called function.
 fn parse(text: &str) -> Option<Cost> {
     let mut of_sha = BTreeSet::new();
     let (mut total, mut sha, mut counts, mut is_call) = (None, 0, false, false);

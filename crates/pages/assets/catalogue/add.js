@@ -63,8 +63,8 @@ async function send(body, name, signal) {
 }
 
 /**
- * Updates `open` after a failure. A refusal below 500 decides that the animal was not added. But a refused API key
- * decides nothing if an earlier answer was lost.
+ * Updates `open` after a failure. A refusal with a status below 500 means that the animal was not added. But a refused
+ * API key means nothing if an earlier answer was lost.
  */
 function settle(submission, body, failure) {
   const isDecided = failure instanceof Refusal && failure.status < 500;

@@ -17,7 +17,7 @@ let addedMeanwhile = [];
 
 /**
  * Returns empty counts. `last` is the highest id so far, and `next` is the next page, or `null` at the end of the list.
- * `added` is the number of animals that this page has added since the count reached the end of the list.
+ * `added` is the number of animals that the form has added since the count reached the end of the list.
  */
 const newTally = () => ({
   totals: { available: 0, pending: 0, sold: 0, none: 0 }, seen: 0, last: null,
@@ -30,7 +30,7 @@ function include(counts, pet) {
   counts.last = pet.id;
 }
 
-/** Counts an animal that this page has added, without a request. */
+/** Counts an animal that the form has added, without a request. */
 export function countAdded(pet) {
   if (running) addedMeanwhile.push(pet);
   if (tally === null || !includeAdded(tally, pet)) return;

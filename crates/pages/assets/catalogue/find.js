@@ -1,8 +1,8 @@
 // One animal: its fields, its JSON, and its place in the list.
 //
-// While the service offers getPet, one request finds an animal by its id. After the removal of getPet, the page
-// searches the list. The page cannot build a cursor, so it follows the links to a place: first pages of 100 animals,
-// then pages of the size that the user has chosen.
+// While the service offers getPet, one request finds an animal by its id. After the removal of getPet, the list is
+// searched. A search cannot build a cursor, so it follows the links: first through pages of 100 animals, then through
+// pages of the size that the user has chosen.
 
 import { codePanel } from '../shared/code.js';
 import { $, announce, enable, make, onPress, onSubmit, show, showFault, showText, spin } from '../shared/dom.js';
@@ -15,7 +15,7 @@ import { referenceOf, withQuery } from './place.js';
 
 /** The shown animal. */
 let found = null;
-/** The state of the search for its place. */
+/** The state of the search for the place of `found`. */
 let search = null;
 /** The controller of the current request. */
 let running = null;
@@ -87,7 +87,7 @@ function showFindFault(text) {
   if (text) $('find-id').focus();
 }
 
-/** Returns a search that starts at the shown page if the animal comes later, otherwise at the first page. */
+/** Returns a search that starts after the shown page if the animal comes later, otherwise at the first page. */
 function newSearch({ id }, status, limit) {
   const page = shownPage();
   const last = page?.pets.at(-1);
@@ -100,8 +100,8 @@ function newSearch({ id }, status, limit) {
 }
 
 /**
- * Continues a search. Returns the place of the animal, or `null` if it was not found yet. Then `search.next` is the next
- * page to read, or `null` if the list does not contain the animal. `progress` runs after each page.
+ * Continues a search. Returns the place of the animal, or `null` if it was not found. In this case `search.next` is the
+ * next page to read, or `null` if the list does not contain the animal. `progress` runs after each page.
  */
 async function searchOn(search, signal, progress) {
   let block = null;
@@ -134,7 +134,7 @@ async function placeIn(block, { id, limit, page, seen, trail: before }, signal) 
   return reference && { reference, trail: [...before, ...trail], page: page && page + seen / limit + trail.length };
 }
 
-/** Shows the row of the animal: at once if it is on the page, otherwise after a search. */
+/** Shows the row of the animal: at once if it is on the shown page, otherwise after a search. */
 async function locate() {
   if (arrive()) return;
   const place = wantedPlace();

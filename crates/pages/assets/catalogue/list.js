@@ -49,7 +49,7 @@ const goNext = () => go(shown.next, [...place.trail, place.reference], place.pag
 async function goPrevious() {
   const [from, trail] = [place, place.trail.slice(0, -1)];
   let reference = from.trail.at(-1);
-  // A search records pages of 100 animals in the trail. The previous page is at the end of such a page.
+  // A search records pages of 100 animals in the trail. The previous page of the chosen size is the end of such a page.
   if (parameterOf(reference, 'limit') !== String(from.limit)) {
     const pages = [];
     const start = withQuery(reference, { limit: from.limit });
@@ -225,7 +225,7 @@ async function turn(step, button) {
   }
 }
 
-/** Runs `action`, and keeps the focus if `action` hides the pressed button. */
+/** Runs `action`, which hides the pressed button, and moves the focus to the title. */
 function fromList(action) {
   action();
   $('list-title').focus();

@@ -52,7 +52,7 @@ function operation(path, method, item) {
   };
 }
 
-/** Returns the responses in the order of their status, each with its schema and its examples as lists. */
+/** Returns the list of responses in the order of their status, each with its schema, examples and error codes. */
 function answersOf(responses = {}) {
   return Object.entries(responses).map(([status, response]) => {
     const json = response.content?.['application/json'];

@@ -36,7 +36,7 @@ function groupSection(tag, common) {
     tag.operations.map((operation) => operationSection(operation, common)));
 }
 
-/** Returns the section with the body of errors, the errors of every operation, and the answers at other addresses. */
+/** Returns the section with the body of errors, the errors that every operation has, and answers at other addresses. */
 function errorsSection({ components, other }, common) {
   return make('section', { id: 'errors', class: 'prose', 'aria-labelledby': 'errors-title' },
     make('h2', { id: 'errors-title' }, 'Errors'),

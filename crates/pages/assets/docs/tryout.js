@@ -47,7 +47,7 @@ export function tryout(operation) {
       const { target, ...options } = request();
       // The answer must come from the service, not from the cache of the browser.
       const { response, text } = await send(target, { ...options, cache: 'no-store' });
-      // The key was forgotten meanwhile, and the answers to its requests with it.
+      // The key was forgotten meanwhile, so its answers are not shown.
       if (key && !storedKey()) return place.clear();
       following = nextQuery(response.headers);
       next.hidden = following === null;

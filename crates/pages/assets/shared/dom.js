@@ -84,7 +84,7 @@ for (const link of document.querySelectorAll('[data-jump]')) {
     $(link.dataset.jump).scrollIntoView({ block: 'nearest' });
   });
 }
-// Elements that are folded on a small screen.
+// Buttons that unfold something on a small screen.
 for (const fold of document.querySelectorAll('.fold[aria-expanded]')) {
   fold.addEventListener('click', () => (fold.ariaExpanded = String(fold.ariaExpanded !== 'true')));
 }

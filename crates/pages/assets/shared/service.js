@@ -8,7 +8,7 @@ const TIMEOUT = 40_000;
 /** The error of a request without an answer of the service. The message is shown to the user of the page. */
 export class Unreachable extends Error {}
 
-/** An error that the service has answered. */
+/** An error that the service, or a proxy in front of it, has answered. */
 export class Refusal extends Error {
   constructor({ status, statusText, headers }, text) {
     let body = null;

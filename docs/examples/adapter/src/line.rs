@@ -9,7 +9,8 @@ use serde::{Deserialize, Serialize};
 /// The writes of one line: they are on the disk all together, or not at all.
 #[derive(Clone, Debug)]
 pub(crate) struct Group {
-    /// The version and the revision that the line sets. Random, so that no other file or restored backup has them.
+    /// The version that the line sets if it changes animals or the state, and the key revision that it sets if it saves
+    /// keys. Random, so that no other file or restored backup has the same.
     pub(crate) random: u128,
     pub(crate) writes: Vec<Write>,
 }

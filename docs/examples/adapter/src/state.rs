@@ -18,7 +18,7 @@ pub(crate) struct State {
     pub(crate) keys: BTreeMap<KeyId, ApiKey>,
     /// The highest identifier of a key that was ever assigned or stored; 0 if there is none.
     pub(crate) highest_key: i64,
-    /// The random number of the last line that changed animals or the phase.
+    /// The random number of the last line that changed animals or the state.
     pub(crate) version: CatalogueVersion,
     /// The random number of the last line that changed keys.
     pub(crate) key_revision: KeyRevision,
@@ -49,7 +49,7 @@ impl State {
         }
     }
 
-    /// Sets the version to `random` if the writes change animals or the phase, and the revision if they save keys.
+    /// Sets the version to `random` if the writes change animals or the state, and the key revision if they save keys.
     fn renew(&mut self, random: u128, writes: &[Write]) {
         let any = |is: fn(&Write) -> bool| writes.iter().any(is);
         if any(|write| matches!(write, Write::Pet(_) | Write::State(_))) {
@@ -102,7 +102,8 @@ pub(crate) struct Draft {
 }
 
 impl Draft {
-    /// Begins a group. Its writes set the version and the revision of the store to `random`.
+    /// Begins a group. Its writes set the version and the key revision of the store to `random` as far as they change
+    /// animals, the state or keys.
     pub(crate) fn new(state: State, random: u128) -> Self {
         Self { state, group: Group { random, writes: Vec::new() } }
     }

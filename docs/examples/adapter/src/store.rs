@@ -56,8 +56,8 @@ impl FileStore {
     /// Opens the store in the file `path`. A panic of its thread cancels `on_panic`.
     ///
     /// # Errors
-    /// [`StoreError::Unavailable`] while another process has the file open, and if the disk fails;
-    /// [`StoreError::Corrupt`] if a line cannot be read.
+    /// [`StoreError::Unavailable`] if the disk fails, or while another process has the file open, unless both only
+    /// read; [`StoreError::Corrupt`] if a line cannot be read.
     pub fn open(
         path: &Path,
         access: Access,
@@ -160,7 +160,7 @@ fn run(mut jobs: Jobs<Work>, mut journal: Journal, shared: &RwLock<State>) {
     }
 }
 
-/// Draws the number that becomes the version or the revision of a group.
+/// Draws a random number: the identity of a store, or the version and the key revision that a group sets.
 pub(crate) fn random() -> io::Result<u128> {
     let mut bytes = [0; 16];
     getrandom::fill(&mut bytes).map_err(io::Error::other)?;

@@ -1,4 +1,4 @@
-//! The server answers.
+//! A request over TCP to the example server, which has a real key ring and an empty store in memory.
 
 use petstore_domain::ServiceKey;
 use petstore_http::DrainOutcome;

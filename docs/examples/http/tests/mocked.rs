@@ -48,7 +48,7 @@ async fn a_wrong_key_is_401_and_the_catalogue_is_not_asked() {
     assert_eq!(answer.status(), 401);
 }
 
-// A list also asks for the version of the catalogue: for its entity tag, and for the cache of pages.
+// A list also asks for the version of the catalogue, to look into the page cache.
 #[tokio::test]
 async fn a_page_is_json_and_links_to_the_next_one() {
     let mut pets = MockPetService::new();

@@ -17,7 +17,7 @@ impl Harness for Scratch {
         Ok(Box::new(Place { name: "a new name for each store".to_owned() }))
     }
 
-    // The promises of a capability without a reason are checked.
+    // The reason why the promises of a capability are not checked; `None` if they are.
     fn unsupported(&self, capability: Capability) -> Option<&'static str> {
         match capability {
             Capability::Version => Some("the store cannot know its version cheaply"),

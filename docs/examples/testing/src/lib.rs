@@ -28,7 +28,7 @@ impl AdoptionDesk {
         Self { pets }
     }
 
-    /// Enters an animal. A second try under the same `form` enters nothing new.
+    /// Enters an animal. `form` has the number of its paper form: a second try with this number enters nothing new.
     ///
     /// # Errors
     /// [`Refusal`].

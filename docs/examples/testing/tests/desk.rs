@@ -68,7 +68,7 @@ fn catalogue() -> (Arc<Catalogue>, Arc<ManualClock>) {
 }
 
 #[tokio::test]
-async fn everybody_who_waits_is_found_on_every_page() {
+async fn the_sign_counts_only_available_animals_over_several_pages() {
     let (catalogue, _clock) = catalogue();
     let desk = AdoptionDesk::new(catalogue);
     assert_eq!(desk.sign().await, "Nobody is waiting today.");

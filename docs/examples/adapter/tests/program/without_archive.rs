@@ -1,4 +1,4 @@
-//! A store without an archive cannot be copied or moved; every other command works.
+//! A store without an archive is served. Commands that need the archive refuse it.
 
 use crate::support::{Folder, Service};
 
@@ -19,7 +19,7 @@ fn a_store_without_an_archive_is_served_and_its_keys_are_managed() {
 }
 
 #[test]
-fn a_store_without_an_archive_is_not_moved() {
+fn a_store_without_an_archive_is_neither_copied_nor_exported_nor_imported_into() {
     let folder = Folder::new(PROGRAM);
     for url in ["file:a.ndjson", "file:b.ndjson"] {
         folder.run(&["keys", "create", "web", "--store", url]).succeeds();
