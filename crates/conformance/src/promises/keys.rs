@@ -177,7 +177,7 @@ impl Clock for Stopped {
     }
 }
 
-/// Contract: with the changes that `load_changes` returns, a key ring holds exactly the keys of the store.
+/// Contract: with the changes that `load_changes` returns, a key ring names exactly the live keys of the store.
 pub(super) async fn a_key_ring_follows_every_change(fixture: Fixture) -> PromiseResult {
     let (store, other) = (fixture.handle(0), fixture.handle(1));
     let ring = KeyRing::new(Arc::clone(&store.keys), Arc::new(Stopped), None);
