@@ -29,7 +29,7 @@ def names(listing):
 
 
 def long_tests():
-    """Returns the names of the tests that take long, or parts of the names."""
+    """Returns names of tests and of their modules. A test takes long if its path contains one of these names."""
     found = set()
     for path in SOURCES:
         text = path.read_text()

@@ -27,7 +27,7 @@ const NEVER: Duration = Duration::from_secs(5);
 /// The largest number of calls to the store in one [`purge`].
 const MAX_PURGES: u32 = 100;
 
-/// Adds `pet`, which must be new.
+/// Adds `pet`. Breaks the promise if the store calls the addition a repeat.
 pub(crate) async fn add(store: &Store, pet: NewPet) -> PromiseResult<Pet> {
     created(store.pets.add(pet, None).await?)
 }
@@ -41,7 +41,7 @@ pub(crate) async fn add_many(store: &Store, count: usize) -> PromiseResult<Vec<P
     Ok(pets)
 }
 
-/// Returns the animal, which must be new.
+/// Returns the added animal. A replay breaks the promise.
 pub(crate) fn created(added: Added) -> PromiseResult<Pet> {
     match added {
         Added::Created(pet) => Ok(pet),
@@ -49,7 +49,7 @@ pub(crate) fn created(added: Added) -> PromiseResult<Pet> {
     }
 }
 
-/// Returns the animal, which must be a replay of an earlier request.
+/// Returns the animal of a replay. A new animal breaks the promise.
 pub(crate) fn replayed(added: Added) -> PromiseResult<Pet> {
     match added {
         Added::Replayed(pet) => Ok(pet),
@@ -148,7 +148,7 @@ pub(crate) async fn version_after(store: &Store, before: CatalogueVersion) -> Pr
     Ok(())
 }
 
-/// Returns `found`, the version or port `name`. The harness declares it, so `None` is a failure.
+/// Returns `found`: the version, or a port called `name`. The harness declares it, so `None` is a failure.
 pub(crate) fn declared<T>(name: &str, found: Option<T>) -> PromiseResult<T> {
     found.ok_or_else(|| Failure::new(format!("there is no {name}, but the harness declares one")))
 }
@@ -239,7 +239,7 @@ pub(crate) fn add_at_once(
     })
 }
 
-/// Repeats `watch` on `watchers` handles until every writer has ended, and then once more.
+/// Repeats `watch` in `watchers` tasks, each on the next handle, until every writer has ended, and then once more.
 pub(crate) async fn watch<T: Send + 'static, F>(
     fixture: &Fixture,
     watchers: usize,

@@ -13,8 +13,9 @@ use crate::{
     samples::{self, at, by_name, key, read_only_key, rex},
 };
 
-/// Breaks the promise unless every handle shows exactly this content: in walks of all animals and of each status, by
-/// identifier, and in a snapshot of the archive.
+/// Breaks the promise unless every handle shows exactly this content: the animals in walks of all and of each status,
+/// and by identifier; the keys; and, if the adapter has an archive, all rows in a snapshot. The next key must get an
+/// identifier above `held.highest`.
 pub(crate) async fn require_held(fixture: &Fixture, held: &Rows) -> PromiseResult {
     for (number, store) in fixture.handles.iter().enumerate() {
         tried(&format!("handle {number}"), require_shown(store, held).await)?;
@@ -97,7 +98,8 @@ pub(crate) fn sort(rows: &mut Rows) {
     rows.records.sort_by_key(IdempotencyRecord::position);
 }
 
-/// Appends a batch to the rows before it. Returns `true` if the batch is empty, which ends the list.
+/// Appends a batch to the rows before it, and checks its size and order. Returns `true` if the batch is empty, which
+/// ends the list.
 fn append<T, K: PartialOrd>(
     rows: &mut Vec<T>,
     batch: Vec<T>,

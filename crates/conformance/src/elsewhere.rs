@@ -67,8 +67,8 @@ pub fn act_in_child(name: &str, place: &str, action: &str) -> Result<(), BoxErro
     Err(format!("the process did not end within {TIME_LIMIT:?}").into())
 }
 
-/// Opens the store at the place that [`act_in_child`] named, with `open`, and calls [`act`]. This function is the body
-/// of a separate test, which does nothing unless [`act_in_child`] started it.
+/// Calls [`act`] on the store that `open` opens at the place of [`act_in_child`]. This function is the body of a
+/// separate test, which does nothing unless [`act_in_child`] started it.
 ///
 /// # Errors
 /// The store does not open, or [`act`] failed.

@@ -69,7 +69,7 @@ impl Fixture {
         &self.handles[0]
     }
 
-    /// Returns the handles in turn.
+    /// Returns the handle `number`. After the last handle, the numbers begin again with the first.
     pub(crate) fn handle(&self, number: usize) -> &Store {
         &self.handles[number % self.handles.len()]
     }

@@ -24,7 +24,7 @@ use crate::{failure::PromiseResult, fixture::Fixture, harness::Capability};
 pub struct Promise {
     /// The name of the promise and of its test.
     pub name: &'static str,
-    /// Capabilities that an adapter must have for the promise to be checked.
+    /// Capabilities without which the promise is not checked.
     pub needs: &'static [Capability],
     pub(crate) check: fn(Fixture) -> Pin<Box<dyn Future<Output = PromiseResult> + Send>>,
 }

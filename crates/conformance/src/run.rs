@@ -60,7 +60,7 @@ pub async fn run(harness: &Arc<dyn Harness>, promise: &Promise) -> Outcome {
     let mut task = tokio::spawn(async move { check(fixture.await?.opened(false).await?).await });
     let end = in_time("the promise", limit, &mut task).await;
     let end = end.and_then(|end| tried("the promise panicked", end).flatten());
-    // Has no effect on a task that has ended.
+    // Stops a check that took too long. The call has no effect on a check that has ended.
     task.abort();
     let removed = in_time("removing the store", limit, remove(&scratches)).await.flatten();
     end.and(removed).map_or_else(Outcome::Broken, |()| Outcome::Kept)

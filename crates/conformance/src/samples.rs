@@ -63,7 +63,7 @@ pub(crate) fn by_name(name: &str) -> KeySelector {
     KeySelector::Name(key_name(name))
 }
 
-/// Returns an API key with the name `name`, created at `created`, which expires at `expires`.
+/// Returns an API key with the name `name`. `created` and `expires` are milliseconds after [`EPOCH`].
 pub(crate) fn key(seed: u16, name: &str, created: i64, expires: Option<i64>) -> NewApiKey {
     let mut entropy = [0; 32];
     entropy[..2].copy_from_slice(&seed.to_be_bytes());

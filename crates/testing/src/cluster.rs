@@ -154,7 +154,7 @@ impl Cluster {
             .map_err(|error| format!("cannot remove the lock files of the killed server: {error}"))
     }
 
-    /// Runs SQL as the owner of everything in the database `postgres`. Returns the rows as text.
+    /// Runs SQL in the database `postgres`, as the role that owns everything. Returns the rows as text.
     ///
     /// # Errors
     /// The error text of the server.

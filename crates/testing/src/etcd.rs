@@ -20,7 +20,7 @@ use crate::{
 
 /// Runs a node until standard input is closed. `read` is built into the shell, so the node is the shell's only child.
 const NODE: &str = "\"$@\" & read -r _; kill -KILL \"$!\"; wait";
-/// Removes the folder of all nodes. Retries, because some nodes may still write there.
+/// Removes the folder of all nodes once standard input is closed. Retries, because some nodes may still write there.
 const CLEANER: &str = "read -r _; until rm -rf \"$0\"; do sleep 0.1; done";
 /// The time limit of a node's answer.
 const TIMEOUT: Duration = Duration::from_secs(2);
@@ -52,7 +52,7 @@ impl Etcd {
         Self::start_in(count, None)
     }
 
-    /// Starts the nodes as the servers of `network`.
+    /// Starts the nodes as the servers of `network`, or on 127.0.0.1 if it is `None`.
     ///
     /// # Errors
     /// As for [`start`](Self::start).
@@ -63,7 +63,7 @@ impl Etcd {
         Ok(etcd)
     }
 
-    /// Prepares a folder and ports for each node. No node runs yet.
+    /// Prepares one folder for all nodes, and ports for each node. No node runs yet.
     ///
     /// # Errors
     /// There is no space, or no free port.
@@ -156,7 +156,7 @@ impl Etcd {
         if signal != "STOP" {
             return Ok(());
         }
-        // The signal stops a thread when it is next scheduled.
+        // Each thread stops only when it is scheduled next, so a stopped node may run for a moment.
         processes::wait_until("the node is stopped", || {
             children.iter().all(|id| processes::is_stopped(id))
         })

@@ -1,5 +1,5 @@
-//! Tools for tests: throw-away PostgreSQL servers and etcd nodes, mutated inputs, free ports, and skipped tests. The
-//! crate is only a dev-dependency, so no release build contains it.
+//! Tools for tests: throw-away PostgreSQL servers, poolers, etcd nodes and networks; mutated inputs, free ports, guards
+//! that end processes, and skipped tests. The crate is only a dev-dependency, so no release build contains it.
 //!
 //! [`postgres_or_skip`] returns a new, empty database on a server that all tests of one process share.
 //! [`cluster_or_skip`] returns a separate server, which the test may stop, kill and fail over.

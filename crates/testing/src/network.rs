@@ -9,7 +9,7 @@ use std::{
 
 use crate::{binaries::run, cluster::Cluster};
 
-/// The prefix of the namespaces' names. The role and the process follow.
+/// The prefix of the namespaces' names. The role, the number of the network and the process follow.
 const PREFIX: &str = "petstore-";
 
 /// A network for servers, numbered from 0 on, behind a router. Dropping the value removes the network. The namespaces

@@ -19,8 +19,8 @@ use crate::{
 /// The number of server connections for each database, except with [`Pooling::Session`]. The number is small, so that
 /// many clients share a connection.
 const SERVER_CONNECTIONS: u32 = 4;
-/// Runs the pooler until standard input is closed, which the kernel does for a killed process. The arguments are the
-/// program and its settings file.
+/// Runs the pooler until standard input is closed. If the test process is killed, the kernel closes it. The arguments
+/// are the program and its settings file.
 const SCRIPT: &str = "\"$0\" \"$1\" & cat >/dev/null; kill \"$!\"; wait";
 
 /// The rule by which `PgBouncer` assigns a server connection.

@@ -1,5 +1,5 @@
 //! The requirements of tests, and the programs that meet these requirements. `petstore-needs` compiles this file too:
-//! its build script searches for the programs, and its macro names the missing programs.
+//! its build script searches for the programs, and its macro names the packages to install.
 
 use std::{
     env, fs,

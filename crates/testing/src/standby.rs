@@ -12,8 +12,8 @@ use crate::{
 const NAME: &str = "standby";
 
 impl Cluster {
-    /// Creates a synchronous standby: every later commit is on both servers. Restarts this server to copy its files, because
-    /// `pg_basebackup` may be missing.
+    /// Creates a synchronous standby: every later commit is on both servers. Stops this server while its files are
+    /// copied, because `pg_basebackup` may be missing.
     ///
     /// # Errors
     /// The standby does not start, or does not follow.
@@ -36,7 +36,7 @@ impl Cluster {
         Ok(standby)
     }
 
-    /// Promotes a standby to a primary.
+    /// Promotes this standby to a primary.
     ///
     /// # Errors
     /// The standby refuses.

@@ -11,8 +11,8 @@ use crate::{
     processes,
 };
 
-/// Waits until standard input is closed, which the kernel does for a killed process. Continues a halted server first,
-/// because a halted server cannot stop.
+/// Waits until standard input is closed, then stops the server and removes its folder. If the test process is killed,
+/// the kernel closes standard input. Continues a halted server first, because a halted server cannot stop.
 const SCRIPT: &str = r#"
 cat >/dev/null
 kill -CONT "$(head -n 1 "$1/data/postmaster.pid")"
@@ -25,14 +25,14 @@ rm -rf "$1"
 pub(crate) struct Watchdog(Child);
 
 impl Watchdog {
-    /// Runs a shell that stops the server in a folder and removes the folder.
+    /// Runs a shell that, at the end, stops the server in `home` and removes the folder.
     pub(crate) fn of(home: &Path) -> Result<Self, String> {
         let mut shell = as_server_user(Path::new("/bin/sh"));
         shell.args(["-c", SCRIPT]).args([&folder()?, home]);
         Self::run(&mut shell, Stdio::null())
     }
 
-    /// Runs a shell whose script reads its standard input.
+    /// Runs a shell whose script ends once its standard input is closed.
     pub(crate) fn run(shell: &mut Command, log: Stdio) -> Result<Self, String> {
         // The shell has its own process group, so that Ctrl-C at the terminal does not reach it.
         shell.current_dir("/").process_group(0);

@@ -26,7 +26,7 @@ pub(super) async fn rows_show_as_a_whole_on_every_handle(fixture: Fixture) -> Pr
     let store = fixture.store();
     let before = rows_of(add_many(store, 5).await?);
     let mut rows = foreign(&fixture).await?;
-    // Every store can write this many rows in one call.
+    // Keeps so few rows that every store can write them in one call.
     rows.pets.drain(..rows.pets.len() - 8);
     rows.keys.truncate(3);
     rows.records.retain(|record| rows.pets.iter().any(|pet| pet.id == record.pet));
@@ -89,7 +89,7 @@ pub(super) async fn a_write_that_waits_holds_up_no_other_task(fixture: Fixture) 
 async fn on_one_thread(fixture: &Fixture) -> PromiseResult {
     let fixture = fixture.another().await?;
     let store = fixture.store();
-    // A busy machine may delay a thread, so the promise is broken only if all three tries are slow.
+    // A busy machine may delay a thread, so additions break the promise only if all three tries are slow.
     let mut gap = longest_gap(add_many(store, 10)).await?;
     for _ in 0..2 {
         if gap.is_some() {

@@ -68,7 +68,7 @@ pub(super) async fn what_another_process_does_shows_here(fixture: Fixture) -> Pr
     still_works(store).await
 }
 
-/// The number of dropped futures.
+/// The number of additions whose future is dropped.
 const ROUNDS: usize = 60;
 
 /// Contract: an addition happens completely or not at all, also when the future is dropped half way.
@@ -84,7 +84,7 @@ pub(super) async fn a_dropped_addition_happens_whole_or_not_at_all(store: Store)
         };
         tokio::select! { biased; _ = adding => {} () = pause => {} }
     }
-    // A repeat waits for the write that is still in flight. Each request must then have one animal.
+    // A repeat waits for a dropped write that is still in flight. Each request must then have one animal.
     let mut expected = Vec::new();
     for round in 0..ROUNDS {
         let pet = numbered(round);

@@ -67,7 +67,8 @@ pub(super) async fn a_store_that_is_not_open_refuses_everything(
     still_works(fixture.store()).await
 }
 
-/// Checks that every read and write is refused. Begins with reads, before the handle can refresh a cached state.
+/// Checks that reads of animals and writes of services are refused, and that keys and snapshots are still read. Begins
+/// with reads, before the handle can refresh a cached state.
 async fn refuses_everything(store: &Store, held: &Rows) -> PromiseResult {
     let highest = highest_ids(store).await?;
     ensure_sealed("a list", store.pets.list(query(9, None, None)).await)?;

@@ -77,7 +77,7 @@ pub(super) async fn equal_requests_at_once_add_one_animal(fixture: Fixture) -> P
 /// transaction of an animal and the transaction of its record.
 pub(super) async fn an_animal_and_its_record_appear_together(fixture: Fixture) -> PromiseResult {
     let writers = add_at_once(&fixture, 4, 100, 4);
-    // The readers start after the writers: on one thread, they run whenever every writer waits.
+    // The readers start after the writers, so that on one thread they run whenever every writer waits.
     let counts_are_equal = |store: Store| async move {
         let counts = archive(&store)?.snapshot().await?.counts().await?;
         let StoreCounts { pets, records, .. } = counts;
@@ -92,7 +92,7 @@ pub(super) async fn an_animal_and_its_record_appear_together(fixture: Fixture) -
 pub(super) async fn a_replay_returns_the_animal_of_its_request(fixture: Fixture) -> PromiseResult {
     let (store, bello) = (fixture.store(), samples::pet("Bello", 2, None));
     let other = add(store, bello).await?;
-    // The animal of the first record was changed since; the animal of the second is gone.
+    // As if the animal of the first record had been changed since, and the animal of the second deleted.
     for (number, pet) in [(0, other.id), (1, PetId(5_000_000))] {
         let request = request(&format!("key-{number}"), &rex(), 0);
         let records = vec![request.into_record(pet)];

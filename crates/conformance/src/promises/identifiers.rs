@@ -29,7 +29,7 @@ pub(super) async fn identifiers_grow_and_none_is_assigned_twice(fixture: Fixture
 pub(super) async fn no_identifier_of_a_copied_store_comes_back(
     mut fixture: Fixture,
 ) -> PromiseResult {
-    // The last animal and the last key of the source are deleted.
+    // The copy lacks the last animal and the last key of the source, as if both had been deleted.
     let source = fixture.another().await?;
     let pets = add_many(source.store(), 3).await?;
     let left = new_key(source.store(), key(1, "left", 0, None)).await?;

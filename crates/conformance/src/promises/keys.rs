@@ -98,7 +98,7 @@ pub(super) async fn a_revision_never_comes_back(fixture: Fixture) -> PromiseResu
         };
         is_new("a new store").await?;
         for seed in 0..40 {
-            // The list alternates between two states.
+            // Only two keys alternate, so a revision that is computed from the keys comes back.
             let added = new_key(store, key(seed % 2, "web", 0, None)).await?;
             is_new("a new key").await?;
             save(store, vec![ApiKey { revoked_at: Some(at(1)), ..added.clone() }], vec![]).await?;
@@ -177,7 +177,7 @@ impl Clock for Stopped {
     }
 }
 
-/// Contract: with the changes that `load_changes` returns, a key ring holds exactly the keys of the store.
+/// Contract: with the changes that `load_changes` returns, a key ring names exactly the live keys of the store.
 pub(super) async fn a_key_ring_follows_every_change(fixture: Fixture) -> PromiseResult {
     let (store, other) = (fixture.handle(0), fixture.handle(1));
     let ring = KeyRing::new(Arc::clone(&store.keys), Arc::new(Stopped), None);

@@ -98,7 +98,7 @@ impl Run {
             cutoff: at(self.now - LIFETIME),
             ..samples::request(one_of(&mut self.random, &IDEMPOTENCY_KEYS), &pet, self.now)
         });
-        // Adapters call the domain's rule. This copy of the rule notices a fault in it.
+        // Adapters call the domain's rule. This copy of the rule notices a fault in that one.
         let live = request.and_then(|request| {
             let record = self.records.get(&request.id).filter(|it| it.at > request.cutoff)?;
             Some((record.fingerprint == request.fingerprint).then_some(record.pet))

@@ -156,7 +156,8 @@ pub(super) async fn rows_in_the_place_of_others_are_refused(fixture: Fixture) ->
     still_works(store).await
 }
 
-/// Returns the fourth record of `content` with another animal and a time `later` milliseconds later.
+/// Returns the fourth record of `content` with another animal, another fingerprint, and a time `later` milliseconds
+/// later.
 fn changed_record(content: &Rows, later: i64) -> IdempotencyRecord {
     IdempotencyRecord {
         at: Timestamp(content.records[3].at.0 + later),

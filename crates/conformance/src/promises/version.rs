@@ -70,7 +70,7 @@ pub(super) async fn a_version_never_comes_back(mut fixture: Fixture) -> PromiseR
             ensure!(seen.insert(now.0), "the version {now:?} came back for another state");
         }
         fixture = fixture.reopened_if_supported().await?;
-        // Nothing was added, so the version may be the last version, but not an earlier version.
+        // Nothing was added, so the store may still have its last version.
         seen.insert(version(fixture.store()).await?.0);
     }
     // If the data does not outlive the process, a restart gives a new store.

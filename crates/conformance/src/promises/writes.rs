@@ -45,7 +45,7 @@ const OF_SERVICES: [Write; 17] = [
 ];
 const OF_MOVERS: [Write; 9] =
     [Pets, OtherRows, Pets, Again, Refuse, Pets, OtherRows, Again, Reopen];
-/// The writes before each of three restarts. A purge deletes the older of two records.
+/// The writes before each of three restarts. The purge deletes only the oldest record.
 const BEFORE_REOPENING: [Write; 7] = [Add, Key, AddOnce, AddOnce, Purge, Add, Reopen];
 
 /// Makes the write with the number `number`, and applies the expected effect to `held`.
@@ -88,7 +88,7 @@ async fn make(
         }
         Pets => {
             // The identifiers are lower than the identifiers of earlier rows, and higher than the identifiers of
-            // additions.
+            // animals that were added before any rows.
             let pets = nine(1_000_000 - 1000 * millis);
             archive(store)?.write_rows(writer, rows_of(pets.clone())).await?;
             held.pets.extend(pets);
@@ -163,7 +163,7 @@ async fn make_all(mut fixture: Fixture, writes: &[Write], by_mover: bool) -> Pro
     Ok(())
 }
 
-/// Repeats the requests of `records`, which have all added [`rex`].
+/// Repeats the requests of `records`, which all have the animal [`rex`].
 async fn repeats_are_replayed(store: &Store, records: &[IdempotencyRecord]) -> PromiseResult {
     for record in records {
         let repeat = IdempotencyRequest::new(record.id, &rex(), record.at);

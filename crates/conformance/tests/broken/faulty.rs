@@ -22,12 +22,12 @@ pub(crate) struct Faulty {
     pub(crate) cut_off: Arc<AtomicBool>,
     /// `true` if the store refuses a second animal with the same name.
     pub(crate) unique_names: Arc<AtomicBool>,
-    /// Held while the handle is open.
+    /// Kept so that the harness can count the open handles.
     pub(crate) _open: Arc<()>,
 }
 
 impl Faulty {
-    /// Returns the store; fails while the store is cut off.
+    /// Returns the store. While the store is cut off, the fault `unreachable` decides; without this fault, fails.
     async fn reach(&self) -> Result<Arc<MemoryStore>, StoreError> {
         let store = Arc::clone(&self.store);
         if self.cut_off.load(Ordering::SeqCst) {

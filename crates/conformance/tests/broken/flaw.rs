@@ -55,9 +55,9 @@ pub(crate) struct Notes {
     pub(crate) keys: Mutex<HashMap<KeyId, ApiKey>>,
     /// Animals that some reads leave out.
     pub(crate) hidden: Mutex<HashSet<PetId>>,
-    /// The difference between the shown and the true versions or rewrites.
+    /// By how much a flaw shows a wrong version, or a wrong `StoreState::rewrites`.
     pub(crate) offset: AtomicI64,
-    /// The random half of the versions of this store.
+    /// A random upper half, for the versions that a flaw makes up.
     pub(crate) epoch: u128,
 }
 

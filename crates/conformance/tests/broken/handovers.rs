@@ -36,7 +36,7 @@ fn changes(change: fn(&mut i64, &mut StoreState, &StoreState)) -> Faults {
     })
 }
 
-/// Makes the call as if the store were open.
+/// Opens the store for the time of the call, and then restores its state.
 async fn unfenced<T>(store: &MemoryStore, call: impl Future<Output = T>) -> T {
     let state = store.state().await.unwrap();
     let open = StoreState { phase: Phase::Open { from: None }, ..state.clone() };
@@ -46,8 +46,8 @@ async fn unfenced<T>(store: &MemoryStore, call: impl Future<Output = T>) -> T {
     result
 }
 
-/// Lists from a store that is not open if `believes(None)` returns `true`. Otherwise tells `believes` whether the store
-/// is open.
+/// Lists from a store that is not open, and without a version, if `believes(None)` returns `true`. In all other cases,
+/// tells `believes` whether the store is open, and lists as usual.
 fn lists_while(
     believes: impl Fn(Option<bool>) -> bool + Clone + Send + Sync + 'static,
     faults: Faults,
@@ -100,8 +100,10 @@ fn checked_before() -> Faults {
     })
 }
 
+/// The refused calls are writes of services, and reads of animals.
 const REFUSES: &str = "a_store_that_is_not_open_refuses_everything";
 const SEALS: &str = "nothing_is_added_after_any_of_many_seals";
+/// A state is replaced only if the stored revision is the expected one.
 const REPLACED: &str = "a_state_is_replaced_by_its_revision_and_lasts";
 const FILLS: &str = "a_mover_writes_only_to_the_store_that_it_fills";
 const REWRITES: &str = "every_change_but_an_addition_is_a_rewrite";

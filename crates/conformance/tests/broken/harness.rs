@@ -57,7 +57,7 @@ struct Disk {
     notes: Arc<Notes>,
     content: Mutex<MemoryStore>,
     opened: AtomicUsize,
-    /// Shared with every open handle.
+    /// Every open handle holds a clone, so a count of 1 means that no handle is open.
     open: Arc<()>,
     cut_off: Arc<AtomicBool>,
     unique_names: Arc<AtomicBool>,

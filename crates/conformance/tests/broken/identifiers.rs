@@ -42,8 +42,8 @@ fn under(store: Arc<MemoryStore>, pet: NewPet, id: i64) -> Addition {
     })
 }
 
-/// A store whose writer ends when no identifier is left. `silent` adds faults to the calls
-/// that fail from then on.
+/// A store whose writer ends when an addition finds no identifier left. `silent` adds the fault of the call that fails
+/// from then on.
 fn ends_when_full(notes: &Arc<Notes>, silent: fn(Faults, Arc<Notes>) -> Faults) -> Faults {
     let kept = Arc::clone(notes);
     let faults = Faults::default().add(move |store, (pet, request)| {

@@ -65,8 +65,7 @@ async fn catches(harness: &Arc<dyn Harness>, promise: &Promise) -> bool {
     false
 }
 
-/// Asserts that every promise in `caught_by` catches its flaw. Most promises wait, so all flaws are tried at the same
-/// time.
+/// Asserts that every promise in `caught_by` catches its flaw. Most checks only wait, so all flaws are tried together.
 fn all_are_caught(flaws: &'static [Flaw]) {
     let missed: Vec<_> = thread::scope(|scope| {
         let running: Vec<_> = flaws.iter().map(|flaw| scope.spawn(|| missed(flaw))).collect();

@@ -202,7 +202,7 @@ pub(crate) const FLAWS: &[Flaw] = &[
     ),
 ];
 
-/// Purges, but returns the result of `otherwise`.
+/// Purges, but returns the outcome that `otherwise` makes of the true outcome.
 fn purges(otherwise: fn(Purged) -> Purged) -> Faults {
     Faults::default().purge(move |store, (cutoff, limit)| async move {
         store.purge_expired(cutoff, limit).await.map(otherwise)

@@ -1,4 +1,4 @@
-//! Flaws that show when a store is opened or reopened.
+//! Flaws that show when a store is opened, reopened, or opened by another process.
 
 use petstore_domain::{Phase, StoreId};
 

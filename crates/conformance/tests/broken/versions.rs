@@ -17,6 +17,7 @@ use crate::{
     flaw::Flaw,
 };
 
+/// The lower 32 bits of a version, which are enough for the changes of a test.
 const COUNT: u128 = 0xffff_ffff;
 
 /// The result of `version`, and the time from which it is stale.
