@@ -1,4 +1,4 @@
-//! A store with a damaged file: only requests that need the damaged part fail.
+//! A store whose file is damaged, truncated or vacuumed while a service uses it.
 
 use std::fs;
 

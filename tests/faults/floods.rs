@@ -35,7 +35,7 @@ fn server() -> Server {
         .start()
 }
 
-/// A flood: the first frames of a connection, and the frames that follow by their number, without end.
+/// A flood: the first frames of a connection, and a function that makes the frames after them, by number, without end.
 struct Flood {
     name: &'static str,
     start: Vec<u8>,
