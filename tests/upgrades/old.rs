@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::support::store::{Kind, Store};
 
-/// A copy of a store that a release has left.
+/// A copy of a store that a release has made.
 pub(crate) struct Old {
     pub(crate) store: Store,
     /// The animals, as `export` wrote them.
