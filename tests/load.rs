@@ -218,8 +218,8 @@ impl Worker {
         }
     }
 
-    /// Sends an addition once, or with an idempotency key until it is acknowledged. Returns whether the addition was
-    /// acknowledged.
+    /// Sends an addition once; with an idempotency key, until it is acknowledged or the service has ended. Returns
+    /// whether the addition was acknowledged.
     fn add(&self, addition: &Addition) -> bool {
         let (kind, mut last_try) = (addition.kind(), None);
         while self.send(kind, addition.call(&self.client), Some(addition)).is_none() {

@@ -93,7 +93,7 @@ const ONLY_IN: [(&str, &[&str]); 6] = [
     ("tokio-postgres", &["petstore-postgres"]),
 ];
 
-/// The benchmark package. It may use these libraries too, because it compares the service with them.
+/// The benchmark package. It may use the libraries of [`ONLY_IN`], because it compares the service with them.
 const YARDSTICK: &str = "petstore-bench";
 
 fn forbidden(arrows: &[Arrow]) -> Vec<String> {

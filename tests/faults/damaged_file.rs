@@ -1,4 +1,4 @@
-//! A store whose file is damaged, truncated or vacuumed while a service uses it.
+//! A store whose file another program damages, truncates or vacuums.
 
 use std::fs;
 

@@ -114,7 +114,7 @@ fn writes_are_refused_while_the_file_system_is_full() {
 }
 
 /// The kernel drops pages that it could not write, and later synchronizations succeed. SQLite's cache would still have
-/// these pages.
+/// these pages, and later writes would rely on them.
 #[test]
 fn after_a_failed_synchronization_the_writer_opens_another_connection() {
     let disk = Disk::new();

@@ -29,7 +29,7 @@ pub(crate) struct Disk {
 }
 
 impl Disk {
-    /// A disk without faults, for processes of one test.
+    /// Makes a disk without faults, for the processes of one test.
     pub(crate) fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let library = compile(LIBRARY, folder.path());

@@ -1,5 +1,5 @@
 //! Rules for every answer of the service. The clients check each answer against the rules, unless the test reads it
-//! unchecked ([`Raw::any_answer`](super::raw::Raw::any_answer)).
+//! unchecked, for example by [`Raw::any_answer`](super::raw::Raw::any_answer).
 
 use std::{collections::BTreeSet, sync::LazyLock};
 

@@ -106,7 +106,7 @@ pub(crate) struct Store {
     prefix: Option<Prefix>,
 }
 
-/// A prefix on the node that all tests share.
+/// A prefix of keys on the etcd node that all tests share.
 struct Prefix(String);
 
 /// Returns the etcd node that all tests of this process share.
@@ -122,7 +122,7 @@ impl Prefix {
         Self(format!("zoo-{}", NUMBER.fetch_add(1, Ordering::Relaxed)))
     }
 
-    /// Counts the keys that begin with the prefix and `folder`.
+    /// Counts the entries of etcd whose keys begin with the prefix and `folder`.
     fn count(&self, folder: &str) -> usize {
         let range = [format!("{}/{folder}", self.0), format!("{}/{folder}~", self.0)];
         let [key, end] = range.map(|key| STANDARD.encode(key));
@@ -146,7 +146,7 @@ impl Prefix {
         serde_json::from_str(&answer.unwrap()).unwrap()
     }
 
-    /// Returns the key of a row, in base64 for etcd's JSON gateway.
+    /// Returns etcd's key of a row, in base64 for its JSON gateway.
     fn row(&self, folder: &str, id: i64) -> String {
         STANDARD.encode(format!("{}/{folder}/{:016x}", self.0, id.cast_unsigned() ^ (1 << 63)))
     }

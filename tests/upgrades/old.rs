@@ -21,7 +21,7 @@ pub(crate) struct Old {
     pub(crate) secrets: Value,
     /// The additions with idempotency keys, and the identifiers of their animals.
     pub(crate) retries: Vec<Value>,
-    /// The name for messages.
+    /// The kind of store and the release, for messages.
     pub(crate) name: String,
 }
 
