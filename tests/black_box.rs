@@ -1,6 +1,6 @@
 //! Tests of the binary from outside, with real processes, sockets and stores.
 //!
-//! `Client::send` and `Raw::answer` check each answer by [`support::rules`].
+//! `Client` and `Raw::answer` check each answer by [`support::rules`].
 
 #![expect(
     clippy::unwrap_used,

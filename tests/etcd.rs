@@ -1,4 +1,4 @@
-//! The binary on three etcd nodes, which fail one by one and all at once.
+//! The binary on three etcd nodes, which fail one by one and all at once, and on one node whose data are restored.
 //!
 //! Each acknowledged animal is there once, and no read goes back in time. The tests that assert the time limits in
 //! `failover/times.rs` need a quiet machine.

@@ -1,4 +1,4 @@
-//! PostgreSQL fails under load or starts late, and many instances start at once.
+//! PostgreSQL fails under load, stores start late, and many instances start at once.
 //!
 //! The tests that assert the time limits in `times.rs` need a quiet machine, and print their measurements.
 
@@ -32,7 +32,7 @@ fn zoo() -> Cluster {
     cluster
 }
 
-/// Starts a service on the database at `url`. Also returns an API key that is stored in the database.
+/// Starts a service on the store at `url`. Also returns an API key of the store.
 fn serve(url: &str) -> (Server, String) {
     let store = Store::at(url);
     let key = store.new_key("kept-in-the-store");

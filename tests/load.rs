@@ -1,8 +1,8 @@
 //! Writers, readers and probes that work beside a test, a journal of their requests, and a checker of the resulting
 //! list.
 //!
-//! A client ends when its assertion fails. The test then fails at its next use of the load. A test that fails drops
-//! its load, which ends the clients.
+//! A client ends when its assertion fails. The test then fails when it next waits for the load or stops it. A test that
+//! fails drops its load, which ends the clients.
 
 mod history;
 pub(crate) mod journal;
@@ -98,8 +98,8 @@ impl Load {
         (0..count).fold(self, |load, _| load.with(Worker::read))
     }
 
-    /// Adds a reader of the last page. The page must have each animal that was acknowledged `lag` before the request:
-    /// by any service of `journals`, or by this service alone if `lag` is zero.
+    /// Adds a reader of the last page. The page must have each animal that was acknowledged at least `lag` before the
+    /// request: by any service of `journals`, or by this service alone if `lag` is zero.
     pub(crate) fn tail(self, journals: &[Arc<Journal>], lag: Duration) -> Self {
         let journals = journals.to_vec();
         self.with(move |worker| worker.tail(Tail::new(journals, lag)))
@@ -218,8 +218,8 @@ impl Worker {
         }
     }
 
-    /// Sends an addition once, or with an idempotency key until it is acknowledged. Returns whether the addition was
-    /// acknowledged.
+    /// Sends an addition once; with an idempotency key, until it is acknowledged or the service has ended. Returns
+    /// whether the addition was acknowledged.
     fn add(&self, addition: &Addition) -> bool {
         let (kind, mut last_try) = (addition.kind(), None);
         while self.send(kind, addition.call(&self.client), Some(addition)).is_none() {
@@ -234,8 +234,8 @@ impl Worker {
         true
     }
 
-    /// Reads the animal that was acknowledged last, which must be there, and the first page, which must not lose
-    /// animals.
+    /// Reads the animal that was acknowledged last, which must be there; the first page, which must not lose animals;
+    /// and sold animals.
     fn read(&self) {
         let (mut tag, mut first) = (None::<String>, Vec::new());
         while !self.is_over() {

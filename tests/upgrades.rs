@@ -1,4 +1,4 @@
-//! Upgrades of stores that older releases have made. `upgrades/RELEASE` has a store of each kind, and its content.
+//! Upgrades of stores that releases have made. `upgrades/RELEASE` has the stores of a release, and their content.
 //!
 //! `tests/tools/make-fixtures` made these files with the binary of the release. They never change.
 

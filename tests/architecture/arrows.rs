@@ -1,4 +1,4 @@
-//! The allowed dependencies between the packages.
+//! Allowed dependencies of the packages on each other and on libraries; no mocks in a release, no I/O in the domain.
 
 use crate::{Package, WORKSPACE, is_test, path, sources};
 
@@ -22,7 +22,7 @@ fn arrows() -> Vec<Arrow> {
     arrows.collect()
 }
 
-/// Each package of the workspace and the packages that it may depend on. An unlisted package may depend on none.
+/// Each package of the workspace and the others of ours that it may depend on. An unlisted package may depend on none.
 const OURS: [(&str, &[&str]); 19] = [
     ("petstore-domain", &[]),
     ("petstore-memory", &["petstore-domain"]),
@@ -62,8 +62,8 @@ const OURS: [(&str, &[&str]); 19] = [
     ("example-http", &["petstore-domain", "petstore-http", "petstore-memory"]),
 ];
 
-/// Additional dev-dependencies that every package may have: the in-memory store, the conformance suite and test
-/// servers.
+/// Additional dev-dependencies that every package may have: the domain, the in-memory store, the conformance suite and
+/// test servers.
 const FOR_TESTS: [&str; 4] =
     ["petstore-domain", "petstore-memory", "petstore-conformance", "petstore-testing"];
 
@@ -82,7 +82,8 @@ fn io_in(source: &str) -> Vec<&str> {
     words.filter(|word| IO.contains(word)).collect()
 }
 
-/// Libraries that only the listed packages may use. Only `http` serves HTTP; etcd is an HTTP client.
+/// Libraries, by the beginning of their names, that only the listed packages may use outside tests. Only
+/// `petstore-http` serves HTTP; `petstore-etcd` is an HTTP client.
 const ONLY_IN: [(&str, &[&str]); 6] = [
     ("mockall", &["petstore-domain"]),
     ("hyper", &["petstore-http", "petstore-etcd"]),
@@ -92,7 +93,7 @@ const ONLY_IN: [(&str, &[&str]); 6] = [
     ("tokio-postgres", &["petstore-postgres"]),
 ];
 
-/// The benchmark package, which compares the service with these libraries. No package may depend on it.
+/// The benchmark package. It may use the libraries of [`ONLY_IN`], because it compares the service with them.
 const YARDSTICK: &str = "petstore-bench";
 
 fn forbidden(arrows: &[Arrow]) -> Vec<String> {

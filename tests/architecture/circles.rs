@@ -2,7 +2,7 @@
 //! each other. No module imports a name from the crate root.
 //!
 //! The test reads tokens, so it sees paths in macros and skips paths in comments. A path belongs to the file of its
-//! longest module prefix.
+//! longest module prefix. A name that a parent of the importing module re-exports belongs to the file that defines it.
 
 use std::{collections::BTreeMap, fs, path::Path};
 
@@ -20,7 +20,7 @@ struct Crate {
 }
 
 impl Crate {
-    /// Adds the file with this path below `src`, unless it contains tests.
+    /// Adds the file with this path below `src`, unless it has only tests.
     fn add(&mut self, file: &str, source: &str) {
         let mut module: Segments =
             file.trim_end_matches(".rs").split('/').map(str::to_owned).collect();
@@ -90,7 +90,7 @@ impl Crate {
                     expand(&rest[..used], &[], &mut paths);
                     targets.extend(paths.iter().filter_map(|path| self.absolute(module, path)));
                 }
-                // `$crate::…` in a macro is for other crates.
+                // A path after `$crate` in a macro is for other crates, so it is skipped.
                 (TokenTree::Punct(dollar), Some(TokenTree::Ident(_)), _)
                     if dollar.as_char() == '$' =>
                 {
@@ -182,8 +182,8 @@ fn expand(tokens: &[TokenTree], above: &[String], paths: &mut Vec<Segments>) {
     }
 }
 
-/// Names the modules that import each other, directly or through other modules. Again and again, the function removes the
-/// modules that import no other module, and the modules that no other module imports. The rest is a circle.
+/// Names the modules that import each other, directly or through other modules. Removes the modules that import none of
+/// the rest, or that none of the rest imports, until every remaining module is part of a circle or between two.
 fn circle(mut arrows: BTreeMap<&Segments, Vec<Segments>>) -> Option<String> {
     loop {
         let before = arrows.len();

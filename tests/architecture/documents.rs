@@ -1,4 +1,4 @@
-//! Checks of the documents: the targets of their links, and the code that they show.
+//! Checks of the documents: links, paths, Rust snippets, version, repository address, and commands without passwords.
 //!
 //! `.ci/documented.py` checks that the `cargo test` commands of the documents run tests, and that the tests that
 //! GUARANTEES names exist.
@@ -7,7 +7,7 @@ use std::{fs, path::Path};
 
 use crate::{path, text};
 
-/// Returns the path of every document.
+/// Returns the path of every Markdown file at the top, in `docs` and in `docs/deploy`.
 fn documents() -> Vec<String> {
     let folders = ["", "docs", "docs/deploy"];
     let files = folders.iter().filter_map(|folder| fs::read_dir(path(folder)).ok()).flatten();
@@ -75,7 +75,7 @@ fn every_link_leads_somewhere() {
     assert_eq!(anchors("# The `a` b: c\ntext\n## D"), ["the-a-b-c", "d"]);
 }
 
-/// Returns the paths of this repository that a text quotes as code.
+/// Returns the paths of this repository that a text quotes as code, except patterns and paths with placeholders.
 fn paths(text: &str) -> Vec<String> {
     let prose = prose(text);
     let spans = prose.split('`').skip(1).step_by(2);
@@ -146,7 +146,8 @@ fn commands(text: &str) -> Vec<&str> {
     blocks.flat_map(str::lines).map(|line| line.split('#').next().unwrap()).collect()
 }
 
-/// Returns whether a command line contains a URL with a password, which every user of the machine can read.
+/// Returns whether a command line contains a URL with a password, or the variable `PETSTORE_STORE`, whose URL may have
+/// one. Every user of the machine can read a command line.
 fn shows_password(line: &str) -> bool {
     line.split("://").skip(1).any(|rest| {
         let authority = rest.split(['/', ' ', '\'', '"']).next().unwrap();

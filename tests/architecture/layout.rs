@@ -1,10 +1,10 @@
-//! The folders of the repository, and entries that every manifest must have.
+//! The folders of the repository, entries that every manifest must have, and a lint for every wrapper of a port.
 
 use std::fs;
 
 use crate::{WORKSPACE, is_test, path, sources, text};
 
-/// The store that the README's first command creates, which git ignores.
+/// The files of the store that the README's first command creates. Git ignores them.
 const FIRST_STORE: [&str; 4] =
     ["petstore.db", "petstore.db-wal", "petstore.db-shm", "petstore.db.key"];
 

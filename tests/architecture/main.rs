@@ -1,7 +1,6 @@
-//! Rules for the workspace: allowed dependencies, the place of files, and true documents.
+//! Rules for the workspace: allowed dependencies and imports, the place of files, comments, and true documents.
 //!
-//! Every check is a function from observed data to a list of faults. A test can therefore pass forbidden data and check
-//! the report.
+//! Most checks are functions from data to a list of faults, so that a test can also pass forbidden data.
 
 #![expect(clippy::unwrap_used, reason = "tests")]
 
@@ -83,7 +82,7 @@ fn sources(folder: &Path) -> Vec<(PathBuf, String)> {
     found
 }
 
-/// Returns whether a source file contains tests.
+/// Returns whether a source file has only tests, by its path.
 fn is_test(file: &Path) -> bool {
     let file = file.strip_prefix(path("")).unwrap_or(file);
     file.iter().any(|part| ["tests", "tests.rs", "schedules.rs"].iter().any(|it| part == *it))

@@ -14,8 +14,8 @@ use crate::support::wait;
 
 const SIZE: &str = "64M";
 
-/// Stops ext4 at once, without writing its journal (`FS_IOC_SHUTDOWN` with `FS_SHUTDOWN_FLAGS_NOLOGFLUSH`). Data that was
-/// not synchronized is lost, as in a power cut.
+/// A Perl script that stops ext4 at once, without writing its journal (`FS_IOC_SHUTDOWN` with
+/// `FS_SHUTDOWN_FLAGS_NOLOGFLUSH`). Data that was not synchronized is lost, as in a power cut.
 const CUT: &str = r#"
     my $flags = pack("L", 2);
     open(my $folder, "<", $ARGV[0]) or die $!;
@@ -28,7 +28,7 @@ pub(crate) struct Disk {
 }
 
 impl Disk {
-    /// Mounts a disk. Prints the reason and returns `None` without root or without loop devices.
+    /// Makes and mounts a disk. Prints the reason and returns `None` without root or without loop devices.
     ///
     /// No package can provide root or loop devices, so the test is skipped even with `PETSTORE_TEST_ALL=1`. `.ci/run`
     /// lists the skipped tests at its end. Any other error fails the test with `PETSTORE_TEST_ALL=1`.

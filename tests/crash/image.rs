@@ -42,7 +42,7 @@ enum Crash {
     Keeps,
     /// Some changes are lost. The other changes are whole and in order.
     Forgets,
-    /// Some sectors are lost, and the other sectors are written in another order.
+    /// Some changes are lost, also sectors of writes. The other changes are made in another order.
     Tears,
 }
 

@@ -18,7 +18,7 @@ on_stores! {
 
 /// The number of additions before a kill.
 const LOAD: usize = 150;
-/// The number of kills of one store that cut off a request. After each kill, the test reads all animals of the store.
+/// The number of kills of one store that must cut off a request: few, because the test reads all animals after each.
 const KILLS_OF_A_STORE: usize = 3;
 /// The largest number of kills of one store.
 const MAX_KILLS: usize = 10;

@@ -20,7 +20,7 @@ use crate::{
     support::{catalogue::id_of, store::Store},
 };
 
-/// The number of additions, enough for SQLite to checkpoint its log several times.
+/// The number of additions, enough for SQLite to checkpoint its write-ahead log several times.
 const LOAD: usize = 2_000;
 
 /// The writes of a server and its acknowledged animals.

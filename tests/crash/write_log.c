@@ -1,10 +1,9 @@
-/* Preloaded into a server, this library logs every change of a file in the folder WRITE_LOG_FOLDER to the
- * file WRITE_LOG, in the order in which the changes were made. The changes themselves are left as they are.
+/* Preloaded into a server, this library logs every change that SQLite makes to a file in the folder
+ * WRITE_LOG_FOLDER. It appends them to the file WRITE_LOG in the order in which they were made, and alters none.
  *
  * A record: the kind (1 byte), a number (8 bytes), the lengths of the path and of the data (4 bytes
  * each), the path, the data. The number of a write is its offset, of a truncation the new length, of a
- * synchronization the number of records when it began, because it covers no
- * later record. */
+ * synchronization the number of records when it began, because it covers no later record. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -42,7 +41,7 @@ static void record(char kind, uint64_t number, const char *path, const void *dat
 static int is_logged(const char *path) {
     const char *folder = getenv("WRITE_LOG_FOLDER");
     size_t length = strlen(path);
-    /* SQLite rebuilds the index in shared memory (-shm) after a crash. */
+    /* The index in shared memory (-shm) is not logged, because SQLite rebuilds it after a crash. */
     return folder && !strncmp(path, folder, strlen(folder)) && (length < 4 || strcmp(path + length - 4, "-shm"));
 }
 

@@ -11,7 +11,7 @@ use crate::support::{preload::compile, server::Launch, store::Store};
 
 const LIBRARY: &str = include_str!("write_log.c");
 
-/// One change of a file.
+/// One change or synchronization of a file, or of the folder.
 #[derive(Debug)]
 pub(crate) struct Record {
     /// The offset in the log, in bytes, at which the record ends.
@@ -73,7 +73,7 @@ impl WriteLog {
         move || usize::try_from(fs::metadata(&path).unwrap().len()).unwrap()
     }
 
-    /// Returns every record about files of `store`, in order.
+    /// Returns every record of the server on `store`, in order.
     pub(crate) fn records(&self, store: &Store) -> Vec<Record> {
         let log = fs::read(self.path()).unwrap();
         let mut rest = &log[..];

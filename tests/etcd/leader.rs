@@ -8,7 +8,7 @@ use super::{NODES, nodes, trial::Trial};
 
 /// The time for which the leader is absent, longer than an instance waits for an answer.
 const AWAY: Duration = Duration::from_secs(7);
-/// The time for which the leader is alone before it is lost.
+/// The time for which the other nodes are stopped before the leader is lost.
 const IN_DOUBT: Duration = Duration::from_millis(300);
 /// The time for which the services are watched after the leader's return.
 const BACK: Duration = Duration::from_secs(4);

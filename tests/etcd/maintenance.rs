@@ -60,7 +60,7 @@ fn filled(etcd: &Etcd) -> Store {
     store
 }
 
-/// At the quota, etcd refuses writes but serves reads.
+/// etcd raises this alarm when its data reach the quota. It then refuses writes but serves reads.
 #[needs(etcd)]
 #[test]
 fn an_alarm_refuses_additions_until_it_is_disarmed() {
@@ -81,7 +81,7 @@ fn an_alarm_refuses_additions_until_it_is_disarmed() {
     assert_eq!(pets(&client.get("/v1/pets").send().is(200)).len(), 2);
 }
 
-/// The export has read only a part of the store when the compaction starts: its output pipe is full.
+/// The output pipe of the export is full, so the export has read only a part of the store when the compaction starts.
 #[needs(etcd, time)]
 #[test]
 fn an_export_across_a_compaction_is_complete_or_fails() {

@@ -51,7 +51,7 @@ impl Inside {
         ]
     }
 
-    /// Asserts that every answer is a 503 within the call timeout. The additions are in doubt afterwards.
+    /// Asserts that each request for the store gets 503 within the call timeout. The additions are in doubt afterwards.
     #[track_caller]
     fn asserts_that_every_request_fails(&self, what: &str, journal: &Journal) {
         for round in 0..ROUNDS {

@@ -26,7 +26,7 @@ const USERS: [(&str, &str); 7] = [
     ("user/grant", r#"{"user":"keeper","role":"zoo"}"#),
     ("enable", "{}"),
 ];
-/// The number of logins. Each login is an entry in etcd's log, so the restored node has none of these tokens.
+/// The number of logins after the backup. Each is an entry in etcd's log, so the restored node has none of the tokens.
 const LOGINS: usize = 40;
 
 /// Stops the node, replaces the folder `to` by a copy of `from`, and starts the node again.

@@ -27,7 +27,7 @@ use crate::{
     },
 };
 
-/// The time limit for the first write after the election of a leader.
+/// The time limit for the first write and the first read after the election of a leader.
 const AFTER_LEADER: Duration = Duration::from_secs(2);
 /// The number of requests of each kind that succeed before and after an event.
 const ENOUGH: usize = 20;
@@ -81,8 +81,8 @@ impl Trial {
         }
     }
 
-    /// Runs `event`, and waits for a leader other than `gone`. Asserts that both services write within [`AFTER_LEADER`].
-    /// Returns the moment when the new leader was found.
+    /// Runs `event`, and waits for a leader other than `gone`. Asserts that both services write and read within
+    /// [`AFTER_LEADER`]. Returns the moment when the new leader was found.
     fn happens(&mut self, what: &str, event: impl FnOnce(&Patroni), gone: &str) -> Instant {
         let start = Instant::now();
         event(&self.patroni);

@@ -14,7 +14,7 @@ use crate::load::{
     journal::{Entry, Journal, Kind},
 };
 
-/// An outage of a service's database.
+/// An outage of a service's store.
 pub(crate) struct Outage<'a> {
     /// Its name.
     pub(crate) what: &'a str,
@@ -22,7 +22,7 @@ pub(crate) struct Outage<'a> {
     pub(crate) url: &'a str,
     /// Begins the outage.
     pub(crate) fail: &'a dyn Fn(),
-    /// The duration of the outage. The outage lasts at least until the service has refused reads.
+    /// The shortest duration of the outage, which lasts at least until the service has refused reads.
     pub(crate) lasts: Duration,
     /// Ends the outage. The service must work again within [`RECOVERY`].
     pub(crate) mend: &'a dyn Fn(),

@@ -7,12 +7,12 @@ use crate::load::journal::Kind;
 /// The time limit for a call (`call_timeout` of the store's URL). A request with an API key of the store may need a
 /// second call, which reads the keys.
 pub(crate) const CALL: Duration = Duration::from_secs(5);
-/// The time limit for the first success after the return of PostgreSQL.
+/// The time limit for the first success after the store's servers work again.
 pub(crate) const RECOVERY: Duration = Duration::from_secs(5);
-/// The time for which a cached page may be sent without a query to PostgreSQL. Writes of other instances show within
-/// this time.
+/// The time for which a cached page may be sent without a call of the store. Writes of other instances show within this
+/// time.
 pub(crate) const KNOWN: Duration = Duration::from_millis(100);
-/// The time for which `/readyz` may repeat its answer without a query to PostgreSQL.
+/// The time for which `/readyz` may repeat its answer without a call of the store.
 pub(crate) const KNOWN_READY: Duration = Duration::from_secs(1);
 
 /// The measuring error: the client's next poll, and the kernel.

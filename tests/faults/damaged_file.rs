@@ -1,4 +1,4 @@
-//! A store with a damaged file: only requests that need the damaged part fail.
+//! A store whose file another program damages, truncates or vacuums.
 
 use std::fs;
 

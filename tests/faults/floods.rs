@@ -35,7 +35,7 @@ fn server() -> Server {
         .start()
 }
 
-/// A flood: the first frames of a connection, and the frames that follow by their number, without end.
+/// A flood: the first frames of a connection, and a function that makes the frames after them, by number, without end.
 struct Flood {
     name: &'static str,
     start: Vec<u8>,
@@ -72,7 +72,7 @@ fn floods() -> [Flood; 7] {
     ]
 }
 
-/// Returns the identifier of a client's stream.
+/// Returns the identifier of the stream `number` of a client.
 fn stream(number: u32) -> u32 {
     2 * number + 1
 }
@@ -123,7 +123,7 @@ fn floods_of_frames_end_their_connections_and_others_are_answered() {
     has_not_grown(&server, before);
 }
 
-/// Asserts that the peak of the server's memory is near `before`, and that the server still works.
+/// Asserts that the server's memory has grown by less than [`MAX_GROWTH`] since `before`, and that the server works.
 #[track_caller]
 fn has_not_grown(server: &Server, before: u64) {
     let grown = peak_memory(server).saturating_sub(before);

@@ -25,7 +25,7 @@ fn the_service_sees_only_requests_that_the_proxy_sent(kind: Kind) {
     for trick in tricks::all() {
         let mut raw = Raw::to(proxy.address);
         raw.send(&trick.bytes);
-        // A proxy closes the connection after a refusal, and after a timeout.
+        // This waits until the proxy closes the connection: after a refusal, or after a timeout.
         raw.rest();
         // Later requests on the connections between the proxy and the service get their own answers.
         for _ in 0..2 {

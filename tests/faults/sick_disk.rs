@@ -23,8 +23,8 @@ const WRITERS: usize = 4;
 const READERS: usize = 2;
 /// The number of writes before and after a fault, and of reads during and after the fault.
 const ENOUGH: usize = 30;
-/// The number of refused writes during a fault: one of each writer. Each write waits for seconds if another process
-/// holds the lock.
+/// The number of refused writes during a fault, about one of each writer. More would take long if another process holds
+/// the lock, because each write then waits for seconds.
 const REFUSALS: usize = WRITERS;
 
 /// Asserts the promises of this file for a fault from `begin` to `end`. The log must contain `cause`.
@@ -114,7 +114,7 @@ fn writes_are_refused_while_the_file_system_is_full() {
 }
 
 /// The kernel drops pages that it could not write, and later synchronizations succeed. SQLite's cache would still have
-/// these pages.
+/// these pages, and later writes would rely on them.
 #[test]
 fn after_a_failed_synchronization_the_writer_opens_another_connection() {
     let disk = Disk::new();

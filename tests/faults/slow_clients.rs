@@ -99,7 +99,7 @@ impl Slow {
     }
 }
 
-/// Makes `senders` clients of each kind that send, and `readers` clients that read nothing.
+/// Makes `senders` clients of each kind that sends slowly or nothing, and `readers` clients that read nothing.
 fn slow_clients(server: &Server, senders: usize, readers: usize) -> Vec<Slow> {
     let body = post(&pet("slow").to_string());
     let body = &body[..body.len() - 20];

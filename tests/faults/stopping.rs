@@ -61,7 +61,7 @@ fn request(number: usize) -> String {
 }
 
 impl Answers {
-    /// Sends requests at once and reads their answers. Returns whether the connection stays open.
+    /// Sends all requests together and reads their answers. Returns whether the connection stays open.
     ///
     /// The service does not process requests behind an answer with `Connection: close` (RFC 9112, section 9.6).
     fn exchange(&self, connection: &mut Connection, requests: &[String]) -> bool {

@@ -12,8 +12,8 @@ pub(crate) struct Trick {
     pub(crate) statuses: &'static [u16],
 }
 
-/// Returns the request behind the request of a trick. Its answer is 501, so the statuses show whether the service has
-/// found it.
+/// Returns the request that follows the request of a trick. Its answer is 501, so the statuses show whether the service
+/// has found it.
 fn hidden() -> String {
     head("GET", "/v1/store/orders", "")
 }

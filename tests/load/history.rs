@@ -40,7 +40,7 @@ pub(crate) fn faults(history: &[Entry], list: &[Value]) -> Vec<String> {
     faults
 }
 
-/// Returns the acknowledged animals. Each must equal the animal that was sent.
+/// Returns the acknowledged animals. Reports each that differs from the sent animal, or has another's identifier.
 fn acknowledged<'h>(history: &'h [Entry], faults: &mut Vec<String>) -> BTreeMap<i64, &'h Value> {
     let mut acknowledged = BTreeMap::new();
     let mut keys = HashMap::new();

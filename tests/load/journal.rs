@@ -106,7 +106,7 @@ impl Entry {
     }
 }
 
-/// All requests, in the order of their ends.
+/// All requests, each added when it ended.
 pub(crate) struct Journal {
     entries: Mutex<Vec<Entry>>,
     measure: Box<dyn Fn() -> usize + Send + Sync>,

@@ -1,4 +1,4 @@
-//! Backups of stores in use.
+//! Backups of stores in use, and refused backups.
 
 use std::{fs, os::unix::fs::PermissionsExt as _};
 
@@ -73,7 +73,7 @@ fn an_unsound_store_is_not_backed_up() {
 
 #[needs(postgres)]
 #[test]
-fn a_backup_of_postgresql_is_made_by_its_own_tools() {
+fn a_backup_of_postgresql_is_refused_and_names_pg_dump() {
     let store = Store::postgres();
     let file = store.folder().join("copy.db");
     let done = run(&["backup", "--store", &store.url, "--to", file.to_str().unwrap()]);

@@ -64,7 +64,7 @@ fn a_sound_store_is_called_sound(kind: Kind) {
     if kind == Kind::Etcd {
         return;
     }
-    // The PostgreSQL servers of the tests do not wait for their disk.
+    // The PostgreSQL servers of the tests do not wait for their disk, so the check warns.
     let lasting = if store.url.starts_with("sqlite:") { "ok     " } else { "warning" };
     assert!(said.contains(&format!("\n{lasting}  durability  ")), "{said}");
 }

@@ -242,8 +242,8 @@ fn a_file_is_imported_once_unless_it_is_asked_for_again(kind: Kind) {
     assert_eq!(store.pets(), 24_000 + 12_001 - same);
 }
 
-/// PostgreSQL ends the transaction of a frozen client. A SQLite file stays locked while the process that holds the lock
-/// is frozen.
+/// Only on PostgreSQL, which ends the transaction of a frozen client. A SQLite file stays locked while the process that
+/// holds the lock is frozen.
 #[needs(postgres, time)]
 #[test]
 fn an_import_frozen_in_its_transaction_refuses_no_addition() {

@@ -1,4 +1,4 @@
-//! Commands that only read change nothing.
+//! Commands that only read change nothing. A foreign journal file beside a store costs no row.
 
 use std::{collections::BTreeMap, fs, path::PathBuf};
 

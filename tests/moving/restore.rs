@@ -94,7 +94,7 @@ fn a_restore_replaces_only_an_empty_store(kind: Kind) {
 }
 
 #[test]
-fn a_restore_of_no_sound_backup_leaves_nothing_behind() {
+fn a_refused_restore_leaves_nothing_behind() {
     let target = Store::sqlite();
     let refused = |file: &Store, says: &str| {
         restore(file, &target.url).fails(1, says);

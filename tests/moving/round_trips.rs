@@ -1,4 +1,4 @@
-//! An export and an import keep every animal unchanged.
+//! An export and an import keep every animal unchanged. A store is recognized under each of its URLs.
 
 use std::{fs, os::unix::fs::symlink};
 

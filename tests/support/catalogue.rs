@@ -1,4 +1,4 @@
-//! Animals as JSON, and their requests.
+//! Animals as JSON, and requests that add and list them.
 
 use serde_json::{Value, json};
 

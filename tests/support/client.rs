@@ -104,7 +104,7 @@ impl Call {
         self.set(AUTHORIZATION, format!("Bearer {key}"))
     }
 
-    /// Sets an `Authorization` header. Its value may not be a credential, so the rules do not check the `error` of a
+    /// Sets an `Authorization` header, which need not be a credential. So the rules do not check the `error` of a
     /// challenge.
     pub(crate) fn authorization(mut self, value: &str) -> Self {
         self.sent.credential = None;

@@ -1,4 +1,4 @@
-//! Runs the binary, and other programs, to their end.
+//! Runs the binary and other programs, and reads their output.
 
 use std::{
     ffi::OsStr,
@@ -176,7 +176,7 @@ fn collect(mut pipe: impl Read + Send + 'static) -> thread::JoinHandle<String> {
     })
 }
 
-/// The time limit for a command. A move under load on a busy machine starts again many times.
+/// The time limit for a command: long, because a move under load on a busy machine starts again many times.
 const COMMAND_LIMIT: Duration = Duration::from_mins(2);
 
 /// Repeats `work` until a process ends. Returns the number of repetitions, and the output of the process.
@@ -241,7 +241,7 @@ impl Finished {
         self.stdout
     }
 
-    /// Asserts that the command ended with `code`, and that standard error is one line that contains `what`.
+    /// Asserts that the command ended with `code`, and that its only output is one line of errors that contains `what`.
     #[track_caller]
     pub(crate) fn fails(self, code: i32, what: &str) -> Self {
         assert_eq!(self.code, Some(code), "{what}: {self:?}");

@@ -4,8 +4,8 @@
  * TEST_DISK names a folder.
  * - While the folder has a file `hang`, each read of a file called `petstore.db` writes a line to `reads` there,
  *   and waits until `hang` is gone.
- * - Each fsync and fdatasync writes its name and the path to `syncs`, and is then done as usual.
- * - Each opening of a file called `petstore.db` writes a line to `opens`.
+ * - Each fsync and fdatasync first writes its name and the path to `syncs`.
+ * - Each opening of a file called `petstore.db` writes a line to `opens`, unless `fail-open` makes it fail.
  * - While the folder has a file `fail-write`, `fail-sync` or `fail-open`, which holds a number of errno(3),
  *   each write, synchronization or opening of a file whose name begins with `petstore.db` fails with that
  *   error. A truncation is a write. `fail-open` concerns only files that are opened for writing. */

@@ -9,14 +9,14 @@ use super::preload::compile;
 /// The source of the library; its first comment explains it.
 const LIBRARY: &str = include_str!("disk.c");
 
-/// A fault of a disk: the files that make the library fail, each with an error number of Linux (errno(3)).
+/// A fault of a disk: the files that make operations fail, each with an error number of Linux (errno(3)).
 pub(crate) type Fault = &'static [(&'static str, &'static str)];
 
 /// Every write fails: no space is left.
 pub(crate) const FULL: Fault = &[("fail-write", "28")];
-/// Every write fails.
+/// Every write fails: an I/O error.
 pub(crate) const BROKEN_WRITES: Fault = &[("fail-write", "5")];
-/// Every synchronization fails.
+/// Every synchronization fails: an I/O error.
 pub(crate) const BROKEN_SYNCS: Fault = &[("fail-sync", "5")];
 /// Every write fails, and every opening of a file for writing, as if the system had remounted the disk read-only.
 pub(crate) const READ_ONLY: Fault = &[("fail-write", "30"), ("fail-open", "30")];
@@ -29,7 +29,7 @@ pub(crate) struct Disk {
 }
 
 impl Disk {
-    /// A disk without faults, for processes of one test.
+    /// Makes a disk without faults, for the processes of one test.
     pub(crate) fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let library = compile(LIBRARY, folder.path());

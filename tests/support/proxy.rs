@@ -91,8 +91,8 @@ impl Proxy {
         proxy
     }
 
-    /// Returns how many requests the proxy has sent to the server. nginx and `HAProxy` log a line for each request that
-    /// ends. The line begins with `sent` if the server got the request.
+    /// Returns how many requests the proxy has sent to the server; not for Caddy. nginx and `HAProxy` log a line for
+    /// each request that ends. The line begins with `sent` if the server got the request.
     pub(crate) fn sent(&self) -> usize {
         let log = fs::read_to_string(self.folder.path().join("log")).unwrap();
         log.lines().filter(|line| line.starts_with("sent")).count()

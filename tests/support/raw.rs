@@ -19,14 +19,14 @@ pub(crate) struct Raw {
     received: Vec<u8>,
 }
 
-/// Writes the head of a request with the suite's API key, and `more` lines that end in `\r\n`.
+/// Returns the head of a request with the suite's API key, and `more` lines that end in `\r\n`.
 pub(crate) fn head(method: &str, target: &str, more: &str) -> String {
     format!(
         "{method} {target} HTTP/1.1\r\nhost: petstore\r\nauthorization: Bearer {KEY}\r\n{more}\r\n"
     )
 }
 
-/// Writes a whole POST of `body` to `/v1/pets`.
+/// Returns a whole POST of `body` to `/v1/pets`.
 pub(crate) fn post(body: &str) -> String {
     let length = body.len();
     let more = format!("content-type: application/json\r\ncontent-length: {length}\r\n");

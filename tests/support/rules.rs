@@ -1,5 +1,5 @@
 //! Rules for every answer of the service. The clients check each answer against the rules, unless the test reads it
-//! unchecked ([`Raw::any_answer`](super::raw::Raw::any_answer)).
+//! unchecked, for example by [`Raw::any_answer`](super::raw::Raw::any_answer).
 
 use std::{collections::BTreeSet, sync::LazyLock};
 
@@ -57,8 +57,7 @@ pub(crate) struct Sent {
     /// Empty if the head of the request is not whole.
     pub(crate) target: String,
     pub(crate) request_id: Option<String>,
-    /// `true` with a credential, `false` without one; `None` if the request has an `Authorization` that may not be a
-    /// credential.
+    /// `true` with a credential, `false` without one; `None` skips the check of the `error` of a challenge.
     pub(crate) credential: Option<bool>,
 }
 
@@ -101,7 +100,7 @@ fn hold(holds: bool, rule: &str) -> Outcome {
 
 fn headers(sent: &Sent, answer: &Answer) -> Outcome {
     for (name, _) in &answer.headers {
-        hold(HEADERS.contains(&name.as_str()), &format!("no header {name} is known"))?;
+        hold(HEADERS.contains(&name.as_str()), &format!("{name} is a known header"))?;
         let once = name == "link" || answer.all(name).len() == 1;
         hold(once, &format!("{name} comes once"))?;
     }

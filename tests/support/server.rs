@@ -18,7 +18,7 @@ use super::{
     wait,
 };
 
-/// The API key that every server of the suite accepts, besides the keys of its store.
+/// The suite's API key. A server accepts it besides the keys of its store, unless [`Launch::without_key`] built it.
 pub(crate) const KEY: &str = "black-box-suite-0123456789";
 
 /// The command line of a server.

@@ -106,7 +106,7 @@ pub(crate) struct Store {
     prefix: Option<Prefix>,
 }
 
-/// A prefix on the node that all tests share.
+/// A prefix of keys on the etcd node that all tests share.
 struct Prefix(String);
 
 /// Returns the etcd node that all tests of this process share.
@@ -122,7 +122,7 @@ impl Prefix {
         Self(format!("zoo-{}", NUMBER.fetch_add(1, Ordering::Relaxed)))
     }
 
-    /// Counts the keys that begin with the prefix and `folder`.
+    /// Counts the entries of etcd whose keys begin with the prefix and `folder`.
     fn count(&self, folder: &str) -> usize {
         let range = [format!("{}/{folder}", self.0), format!("{}/{folder}~", self.0)];
         let [key, end] = range.map(|key| STANDARD.encode(key));
@@ -146,7 +146,7 @@ impl Prefix {
         serde_json::from_str(&answer.unwrap()).unwrap()
     }
 
-    /// Returns the key of a row in base64, in the form that etcd's JSON gateway accepts.
+    /// Returns etcd's key of a row, in base64 for its JSON gateway.
     fn row(&self, folder: &str, id: i64) -> String {
         STANDARD.encode(format!("{}/{folder}/{:016x}", self.0, id.cast_unsigned() ^ (1 << 63)))
     }
@@ -179,14 +179,14 @@ impl Store {
         }
     }
 
-    /// Returns an empty database of PostgreSQL. The test must have `#[needs(postgres)]`.
+    /// Returns a store on a new, empty database of PostgreSQL. The test must have `#[needs(postgres)]`.
     pub(crate) fn postgres() -> Self {
         let database = postgres_or_skip("a test of the binary on PostgreSQL").unwrap();
         let url = database.url.clone();
         Self { database: Some(database), ..Self::at(&url) }
     }
 
-    /// Returns a prefix of etcd without keys. The test must have `#[needs(etcd)]`.
+    /// Returns a store on a new prefix of etcd. The test must have `#[needs(etcd)]`.
     pub(crate) fn etcd() -> Self {
         let prefix = Prefix::new();
         let url = format!("etcd://{}/{}", etcd().endpoints(), prefix.0);
@@ -206,12 +206,12 @@ impl Store {
         self
     }
 
-    /// Returns the URL of a store in memory, which ends with its process.
+    /// Returns a store in memory, which ends with its process.
     pub(crate) fn memory() -> Self {
         Self::at("memory:")
     }
 
-    /// Returns the path of a SQLite file that does not exist yet.
+    /// Returns a store on a SQLite file that does not exist yet.
     pub(crate) fn sqlite() -> Self {
         let store = Self::at("");
         Self { url: format!("sqlite:{}", store.file().display()), ..store }
@@ -223,7 +223,7 @@ impl Store {
         Self { folder, url: url.to_owned(), database: None, prefix: None }
     }
 
-    /// Returns the folder, which contains only the SQLite store.
+    /// Returns the folder of the SQLite file and of the files of [`write`](Self::write).
     pub(crate) fn folder(&self) -> PathBuf {
         self.folder.path().to_owned()
     }
@@ -269,7 +269,7 @@ impl Store {
         Prefix::ask("put", &json!({"key": key, "value": value}));
     }
 
-    /// Deletes an animal that has no status, as an operator does with SQL or `etcdctl`.
+    /// Deletes an animal that has no status, and so no index entry, as an operator does with SQL or `etcdctl`.
     pub(crate) fn delete_pet(&self, id: i64) {
         match &self.prefix {
             Some(prefix) => prefix.delete("pets", id),
@@ -300,8 +300,8 @@ impl Store {
         self.try_pets().unwrap()
     }
 
-    /// Counts the animals like [`pets`](Self::pets). Returns `None` if they cannot be read: SQLite refuses to read while
-    /// a process is stopped that recovers the write-ahead log.
+    /// Counts the animals like [`pets`](Self::pets). Returns `None` if they cannot be read: SQLite refuses reads while
+    /// a stopped process is recovering the write-ahead log.
     pub(crate) fn try_pets(&self) -> Option<usize> {
         match &self.prefix {
             Some(prefix) => Some(prefix.count("pets/")),
@@ -325,7 +325,7 @@ impl Store {
     pub(crate) fn state(&self) -> Option<String> {
         match &self.prefix {
             Some(prefix) => prefix.phase(),
-            // A mover that was stopped may hold the lock.
+            // The wait is short, because a mover that was stopped may hold the lock.
             None => self.text("SELECT state FROM petstore_state", Duration::from_secs(1)),
         }
     }

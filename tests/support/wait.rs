@@ -14,8 +14,8 @@ pub(crate) const LIMIT: Duration = Duration::from_mins(2);
 /// The time limit for an answer of the service. The clients of the tests use it as their timeout.
 pub(crate) const ANSWER: Duration = Duration::from_secs(50);
 
-/// The shortest and the longest pause between two polls. A pause is a quarter of the time waited so far, because a poll
-/// may start a process or run a script in a browser.
+/// The shortest and the longest pause between two polls. A pause is a quarter of the time waited so far, because polls
+/// cost time: some start a process, or run a script in a browser.
 const MIN_PAUSE: Duration = Duration::from_millis(10);
 const MAX_PAUSE: Duration = Duration::from_millis(100);
 

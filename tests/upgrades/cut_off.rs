@@ -51,7 +51,7 @@ fn a_killed_upgrade_is_complete_or_changes_nothing() {
         if ended {
             break;
         }
-        // On a slow machine, an upgrade takes seconds.
+        // The delay also grows by a fifth, because an upgrade takes seconds on a slow machine.
         delay = (delay + Duration::from_millis(15)).max(delay * 6 / 5);
     }
     let animals = petstore(&["export", "--store", &old.store.url]).finish().succeeds();

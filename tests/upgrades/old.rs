@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::support::store::{Kind, Store};
 
-/// A copy of a store that a release has left.
+/// A copy of a store that a release has made.
 pub(crate) struct Old {
     pub(crate) store: Store,
     /// The animals, as `export` wrote them.
@@ -21,7 +21,7 @@ pub(crate) struct Old {
     pub(crate) secrets: Value,
     /// The additions with idempotency keys, and the identifiers of their animals.
     pub(crate) retries: Vec<Value>,
-    /// The name for messages.
+    /// The kind of store and the release, for messages.
     pub(crate) name: String,
 }
 

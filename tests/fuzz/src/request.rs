@@ -14,7 +14,7 @@ use tokio::{net::TcpListener, runtime::Runtime};
 
 /// The API key in the corpus.
 const KEY: &str = "black-box-suite-0123456789";
-/// The time limit of an answer. After this time, the answer counts as missing.
+/// The time limit for each read of an answer. After this time, the target ignores the input.
 const LIMIT: Duration = Duration::from_secs(60);
 
 static SERVICE: LazyLock<SocketAddr> = LazyLock::new(|| {
@@ -34,7 +34,7 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
     let sent = stream.write_all(data).and_then(|()| stream.shutdown(Shutdown::Write));
     let mut answer = Vec::new();
     if stream.read_to_end(&mut answer).is_err() || sent.is_err() {
-        return; // The service closed the connection before it had read everything.
+        return; // The service closed the connection before it had read everything, or did not answer in time.
     }
     let head = String::from_utf8_lossy(&answer[..answer.len().min(12)]);
     let fails = ["500", "502", "503", "504"].iter().any(|status| head.ends_with(status));

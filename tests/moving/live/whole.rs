@@ -19,7 +19,7 @@ use crate::{
 /// The number of additions that are repeated after a move.
 const REPEATED: usize = 50;
 
-/// Asserts that every command refuses a sealed store, and names the new store.
+/// Asserts that the service and other commands refuse a sealed store, and name the new store.
 fn refuses(from: &Store, to: &Store) {
     let shown = if to.url.contains("postgres:") { "postgres://" } else { &to.url };
     let expected = format!("was handed over to {shown}");

@@ -1,7 +1,7 @@
 """A proxy with faults in front of a service: `flaky.py ADDRESS` prints the address to call instead.
 
 Of every four requests, the first gets a 503 and is not forwarded. The third is forwarded, but its answer is lost.
-A retry before the `Retry-After` time has passed gets a 400.
+Any request before the `Retry-After` time has passed gets a 400.
 """
 
 import http.client
