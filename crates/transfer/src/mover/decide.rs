@@ -45,8 +45,10 @@ fn hand_over(seen: &Observed, source: &StoreState, target: &StoreState) -> Step 
     let holds = has_claim || target.is_successor_of(source);
     let is_sealed = is_sealed_to(source, target);
     let cancels = seen.goal == Goal::Cancel;
-    // A seal without an answer may have arrived after the filling was canceled, or after another mover had ended.
-    let may_seal = is_sealed && (seen.seal.is_some() || cancels);
+    // A seal without an answer may have arrived after the filling was canceled, or after another mover had ended. Under a
+    // higher revision, the source has the seal of another mover.
+    let has_sealed = seen.seal.is_some_and(|seal| source.revision <= seal + 1);
+    let may_seal = is_sealed && (has_sealed || cancels);
     let must_reopen = if seen.seals(source) {
         let may_end = seen.ending.is_some() || seen.is_late || seen.is_rewritten(source);
         !is_sealed || !holds || may_end || cancels || seen.stage < Stage::Ready

@@ -9,7 +9,7 @@ mod world;
 
 use std::{
     collections::{HashMap, VecDeque},
-    hash::{DefaultHasher, Hash as _, Hasher as _},
+    hash::{DefaultHasher, Hash, Hasher as _},
 };
 
 use petstore_domain::{Phase, StoreId};
@@ -108,25 +108,26 @@ struct Explored {
 #[track_caller]
 fn explore(begin: &World) -> Explored {
     let mut places = HashMap::from([(fingerprint(begin), 0)]);
-    let (mut waiting, mut parents) = (VecDeque::from([begin.clone()]), vec![(0, None)]);
+    let (mut waiting, mut parents) = (VecDeque::from([begin.clone()]), vec![(0, Vec::new())]);
     let (mut following, mut explored) = (Vec::<Vec<u32>>::new(), Explored::default());
     while let Some(world) = waiting.pop_front() {
         let place = following.len();
         if let Some(fault) = fault(&world) {
             panic!("{fault}, after\n{}", path(begin, &parents, place));
         }
-        for run in &world.runs {
-            if let At::Ended(end) = run.at
-                && !explored.ends.contains(&end)
-            {
-                explored.ends.push(end);
-            }
-        }
         let mut next_places = Vec::new();
-        for (event, next) in world.following() {
+        for (events, mut next) in world.steps() {
+            for run in &next.runs {
+                if let At::Ended(end) = run.at
+                    && !explored.ends.contains(&end)
+                {
+                    explored.ends.push(end);
+                }
+            }
+            next.simplify();
             let known = *places.entry(fingerprint(&next)).or_insert_with(|| {
                 waiting.push_back(next);
-                parents.push((place, Some(event)));
+                parents.push((place, events));
                 u32::try_from(parents.len() - 1).unwrap()
             });
             next_places.push(known);
@@ -154,25 +155,29 @@ fn explore(begin: &World) -> Explored {
     explored
 }
 
-fn fingerprint(world: &World) -> u64 {
+fn fingerprint(world: &impl Hash) -> u64 {
     let mut hasher = DefaultHasher::new();
     world.hash(&mut hasher);
     hasher.finish()
 }
 
 /// Returns the events that led to a state, each with the steps of the runs.
-fn path(begin: &World, parents: &[(usize, Option<Event>)], mut place: usize) -> String {
-    let mut events = Vec::new();
-    while let (before, Some(event)) = parents[place] {
-        events.push(event);
-        place = before;
+fn path(begin: &World, parents: &[(usize, Vec<Event>)], mut place: usize) -> String {
+    let mut steps = Vec::new();
+    while place > 0 {
+        let (before, events) = &parents[place];
+        steps.push(events);
+        place = *before;
     }
     let (mut world, mut lines) = (begin.clone(), Vec::new());
-    for event in events.into_iter().rev() {
-        world = world.after(event);
-        let runs: Vec<_> = world.runs.iter().map(|run| format!("{:?}", run.at)).collect();
-        let stores = world.stores.each_ref().map(Store::shown);
-        lines.push(format!("{event:?}: {stores:?} {}", runs.join("; ")));
+    for events in steps.into_iter().rev() {
+        for event in events {
+            world = world.after(*event);
+            let runs: Vec<_> = world.runs.iter().map(|run| format!("{:?}", run.at)).collect();
+            let stores = world.stores.each_ref().map(Store::shown);
+            lines.push(format!("{event:?}: {stores:?} {}", runs.join("; ")));
+        }
+        world.simplify();
     }
     lines.join("\n")
 }
@@ -207,6 +212,13 @@ fn two_movers_at_once_do_no_harm() {
     let budget = Budget { additions: 1, unanswered: 1, movers: 2, ..Budget::default() };
     let ends = ends(fresh(), 0, budget);
     assert!(ends.contains(&End::Overtaken), "{ends:?}");
+}
+
+#[test]
+fn two_movers_and_a_cancel_at_once_end_and_do_no_harm() {
+    let budget = Budget { movers: 2, cancels: 1, ..Budget::default() };
+    let ends = ends(fresh(), 0, budget);
+    assert!(ends.contains(&End::Overtaken) && ends.contains(&End::TooLate), "{ends:?}");
 }
 
 #[test]

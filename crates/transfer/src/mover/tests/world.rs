@@ -1,6 +1,7 @@
 //! A model of two stores, two services and movers, with every event that may occur.
 
 mod events;
+mod steps;
 
 use petstore_domain::{Phase, StoreId, StoreState, WriterRole};
 

@@ -1,0 +1,131 @@
+//! The steps of an exploration: fewer orders of the events and fewer states, without a missing course.
+
+use super::{At, Event, Flight, Observed, World};
+use crate::mover::{
+    step::{End, Step},
+    tests::fingerprint,
+};
+
+impl World {
+    /// Returns the states that may follow, each with the events that lead to it: reads of states, and then one other
+    /// event.
+    ///
+    /// A read takes place as late as possible: before its run acts, or before an event that changes what it reads. An
+    /// earlier read would return the same state.
+    pub(in crate::mover::tests) fn steps(&self) -> Vec<(Vec<Event>, Self)> {
+        let mut all = Vec::new();
+        for (event, next) in self.following() {
+            if !matches!(event, Event::Reads(_) | Event::CannotRead(_)) {
+                self.add_steps(&[], event, next, &mut all);
+            }
+        }
+        for run in 0..self.runs.len() {
+            for (reads, world) in self.reads(run, true) {
+                if matches!(world.runs[run].at, At::Ended(_)) {
+                    all.push((reads, world));
+                    continue;
+                }
+                let acts = [Event::Acts(run), Event::Fails(run), Event::HasNoAnswer(run)];
+                for (event, next) in world.following() {
+                    if acts.contains(&event) {
+                        world.add_steps(&reads, event, next, &mut all);
+                    }
+                }
+            }
+        }
+        all
+    }
+
+    /// Adds the states after `event`, with and without reads of other runs before it. `next` is the state without them.
+    fn add_steps(
+        &self,
+        before: &[Event],
+        event: Event,
+        next: Self,
+        all: &mut Vec<(Vec<Event>, Self)>,
+    ) {
+        let changes = |at: usize| self.stores[at].state != next.stores[at].state;
+        let changes = [changes(self.source), changes(1 - self.source)];
+        let mut begins = vec![(before.to_vec(), self.clone())];
+        for reader in 0..self.runs.len() {
+            for place in 0..begins.len() {
+                let (before, world) = begins[place].clone();
+                let reads = match world.runs[reader].at {
+                    At::Reads { has_source: false } if changes[0] => world.reads(reader, false),
+                    _ if changes[1] => world.reads(reader, true),
+                    _ => Vec::new(),
+                };
+                begins.extend(
+                    reads.into_iter().map(|(read, next)| ([&*before, &read].concat(), next)),
+                );
+            }
+        }
+        for (before, world) in begins.into_iter().skip(1) {
+            all.push(([&*before, &[event]].concat(), world.after(event)));
+        }
+        all.push(([before, &[event]].concat(), next));
+    }
+
+    /// Returns the states after a run has read, or could not read, the source's state, and if `both` also the target's.
+    fn reads(&self, run: usize, both: bool) -> Vec<(Vec<Event>, Self)> {
+        let At::Reads { has_source } = self.runs[run].at else { return Vec::new() };
+        let mut ends = Vec::new();
+        for fails in [false, true] {
+            if fails && self.budget.unread == 0 {
+                continue;
+            }
+            let event = if fails { Event::CannotRead(run) } else { Event::Reads(run) };
+            let mut next = self.clone();
+            next.read(run, has_source, fails);
+            next.normalize();
+            if both && !has_source {
+                let later = next.reads(run, true).into_iter();
+                ends.extend(later.map(|(after, next)| ([&[event], &*after].concat(), next)));
+            } else {
+                ends.push((vec![event], next));
+            }
+        }
+        ends
+    }
+
+    /// Removes what later steps do not depend on: runs that have ended, the order of runs, and the least revision. Movers
+    /// only compare revisions and raise them.
+    pub(in crate::mover::tests) fn simplify(&mut self) {
+        let killed = self.killed;
+        self.runs.retain(|run| match run.at {
+            At::Ended(end) => killed && end == End::Failed,
+            At::Reads { .. } | At::Acts(_) | At::Crashed => true,
+        });
+        self.runs.sort_by_cached_key(fingerprint);
+        if self.budget.restores == 0 {
+            self.saved = self.stores[self.source].clone();
+        }
+        let mut least = i64::MAX;
+        self.visit_revisions(&mut |revision| least = least.min(*revision));
+        self.visit_revisions(&mut |revision| *revision -= (least - 1).max(0));
+    }
+
+    fn visit_revisions(&mut self, visit: &mut dyn FnMut(&mut i64)) {
+        for store in self.stores.iter_mut().chain([&mut self.saved]) {
+            visit(&mut store.state.revision);
+        }
+        for flight in &mut self.flights {
+            match flight {
+                Flight::Change(_, expected, state) => {
+                    [expected, &mut state.revision].into_iter().for_each(&mut *visit);
+                }
+                Flight::Rows(_, claim, ..) => visit(claim),
+            }
+        }
+        for run in &mut self.runs {
+            let Observed { source, target, claim, opening, seal, .. } = &mut run.seen;
+            [claim, opening, seal].into_iter().flatten().for_each(&mut *visit);
+            let acts = match &mut run.at {
+                At::Acts(Step::Change(_, state)) => Some(state),
+                _ => None,
+            };
+            let seen = [source.as_mut(), target.as_mut(), acts];
+            seen.into_iter().flatten().for_each(|state| visit(&mut state.revision));
+        }
+    }
+}
