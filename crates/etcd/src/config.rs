@@ -108,7 +108,7 @@ impl EtcdConfig {
                 self.is_encrypted = match value {
                     "disable" => false,
                     "require" | "verify-full" => true,
-                    _ => return Err("it is disable or verify-full"),
+                    _ => return Err("use disable or verify-full"),
                 };
             }
             "sslrootcert" => self.root_certificates = file()?,

@@ -143,7 +143,7 @@ impl PostgresConfig {
                     "disable" => SslMode::Disable,
                     "prefer" => SslMode::Prefer,
                     "verify-ca" | "require" | "verify-full" => SslMode::Require,
-                    _ => return Err("it is disable, prefer, verify-ca, require or verify-full"),
+                    _ => return Err("use disable, prefer, verify-ca, require or verify-full"),
                 });
                 self.allows_any_host = value == "verify-ca";
             }
@@ -178,7 +178,7 @@ impl PostgresConfig {
                 "disable" => ChannelBinding::Disable,
                 "prefer" => ChannelBinding::Prefer,
                 "require" => ChannelBinding::Require,
-                _ => return Err("it is disable, prefer or require"),
+                _ => return Err("use disable, prefer or require"),
             })),
         }
         Ok(())

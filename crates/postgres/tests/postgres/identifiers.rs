@@ -157,6 +157,7 @@ async fn a_new_key_has_an_identifier_above_all_earlier_ones() {
 }
 
 /// An import requires the rights to read and to set the sequence only if the sequence is behind the rows.
+#[needs(postgres)]
 #[tokio::test]
 async fn a_role_without_the_right_to_raise_the_sequence_gets_an_error_that_names_the_sequence() {
     let database = postgres_or_skip(

@@ -70,7 +70,7 @@ fn parameters_are_known_decoded_and_given_once() {
         let mut values = Vec::new();
         let set = |name: &str, value: &str| {
             values.push((name.to_owned(), value.to_owned()));
-            if value == "bad" { Err("it is good") } else { Ok(()) }
+            if value == "bad" { Err("use good") } else { Ok(()) }
         };
         parameters(query, "a, b", "b", set).map(|()| values)
     };
@@ -83,7 +83,7 @@ fn parameters_are_known_decoded_and_given_once() {
         ("a, b=1", "parameter 1"),
         ("a=1&b=2&a=3", "a is given twice"),
         ("a=1;2", "the a is not properly percent-encoded"),
-        ("a=bad", "the value of a is not allowed: it is good"),
+        ("a=bad", "the value of a is not allowed: use good"),
     ] {
         let refusal = refusal(set(query));
         assert!(refusal.starts_with(says), "{query}: {refusal}");

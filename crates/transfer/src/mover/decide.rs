@@ -47,8 +47,7 @@ fn hand_over(seen: &Observed, source: &StoreState, target: &StoreState) -> Step 
     let cancels = seen.goal == Goal::Cancel;
     // A seal without an answer may have arrived after the filling was canceled, or after another mover had ended. Under a
     // higher revision, the source has the seal of another mover.
-    let has_sealed = seen.seal.is_some_and(|seal| source.revision <= seal + 1);
-    let may_seal = is_sealed && (has_sealed || cancels);
+    let may_seal = is_sealed && (cancels || seen.seal.is_some_and(|at| source.revision <= at + 1));
     let must_reopen = if seen.seals(source) {
         let may_end = seen.ending.is_some() || seen.is_late || seen.is_rewritten(source);
         !is_sealed || !holds || may_end || cancels || seen.stage < Stage::Ready

@@ -50,10 +50,11 @@ impl World {
         for reader in 0..self.runs.len() {
             for place in 0..begins.len() {
                 let (before, world) = begins[place].clone();
-                let reads = match world.runs[reader].at {
-                    At::Reads { has_source: false } if changes[0] => world.reads(reader, false),
-                    _ if changes[1] => world.reads(reader, true),
-                    _ => Vec::new(),
+                let reads_source = world.runs[reader].at == (At::Reads { has_source: false });
+                let reads = if changes[1] || changes[0] && reads_source {
+                    world.reads(reader, changes[1])
+                } else {
+                    Vec::new()
                 };
                 begins.extend(
                     reads.into_iter().map(|(read, next)| ([&*before, &read].concat(), next)),
@@ -120,12 +121,12 @@ impl World {
         for run in &mut self.runs {
             let Observed { source, target, claim, opening, seal, .. } = &mut run.seen;
             [claim, opening, seal].into_iter().flatten().for_each(&mut *visit);
-            let acts = match &mut run.at {
-                At::Acts(Step::Change(_, state)) => Some(state),
-                _ => None,
-            };
-            let seen = [source.as_mut(), target.as_mut(), acts];
-            seen.into_iter().flatten().for_each(|state| visit(&mut state.revision));
+            for state in [source, target].into_iter().flatten() {
+                visit(&mut state.revision);
+            }
+            if let At::Acts(Step::Change(_, state)) = &mut run.at {
+                visit(&mut state.revision);
+            }
         }
     }
 }
