@@ -193,7 +193,7 @@ mod tests {
     use petstore_domain::StoreError;
     use rusqlite::ffi;
 
-    use super::{OpenError, Reason};
+    use super::{OpenError, Reason, is_busy};
 
     #[test]
     fn an_error_of_sqlite_names_the_remedy_and_is_temporary_or_permanent() {
@@ -229,6 +229,7 @@ mod tests {
         for (code, message, passes) in table {
             let cause = Some("the cause".to_owned());
             let error = rusqlite::Error::SqliteFailure(ffi::Error::new(code), cause);
+            assert_eq!(is_busy(&error), code == ffi::SQLITE_BUSY, "{error}");
             let reason = Reason::from(error);
             assert_eq!(reason.to_string(), message);
             let error = StoreError::from(OpenError { path: "x".into(), reason });

@@ -115,7 +115,23 @@ mod tests {
 
     use rusqlite::{Connection, ErrorCode};
 
-    use super::first_fault;
+    use super::{first_fault, inspect_schema};
+    use crate::schema;
+
+    #[test]
+    fn a_missing_and_a_foreign_object_of_the_schema_are_named() {
+        let store = schema::in_memory().unwrap();
+        let names = |indexes| inspect_schema(&store, indexes).unwrap().detail;
+        for indexes in [false, true] {
+            assert!(names(indexes).contains(", with all its "), "{}", names(indexes));
+        }
+        store.execute_batch("CREATE TABLE mine (x); CREATE INDEX theirs ON mine (x)").unwrap();
+        assert!(names(false).contains("not petstore's: mine"), "{}", names(false));
+        assert!(names(true).contains("not petstore's: theirs"), "{}", names(true));
+        store.execute_batch("DROP TABLE pet").unwrap();
+        assert!(names(false).contains("missing or changed: pet"), "{}", names(false));
+        assert!(names(true).contains("missing or changed: pet_"), "{}", names(true));
+    }
 
     #[test]
     fn a_locked_file_is_an_error_and_no_fault() {

@@ -176,3 +176,27 @@ async fn an_addition_after_each_read_of_the_head_does_not_hold_up_an_import() {
     }
     assert!(add(&other).await.id > PetId(1_001));
 }
+
+/// Another process adds an animal between the first and the second request of a list.
+#[needs(etcd)]
+#[tokio::test(flavor = "multi_thread")]
+async fn a_list_in_two_requests_shows_the_animals_of_one_moment() {
+    let etcd = etcd_or_skip("a_list_in_two_requests", 1).unwrap();
+    let other = Arc::new(open(&url(&etcd)).await);
+    // The list finds no animal in its first request, which looks at few identifiers.
+    let highest = HighestIds { pet: Some(PetId(10_000)), key: None };
+    let rows = Rows { highest, ..Rows::default() };
+    other.write_rows(WriterRole::Service, rows).await.unwrap();
+    add(&other).await;
+    let (adder, runtime) = (Arc::clone(&other), Handle::current());
+    let fates = move |request: &str| {
+        if request.starts_with("POST /v3/kv/range") {
+            runtime.block_on(add(&adder));
+        }
+        Fate::Answered
+    };
+    let store = open(&format!("etcd://{}/zoo", proxy(etcd.endpoints(), Arc::new(fates)))).await;
+    let before = page(&other).await;
+    assert_eq!(page(&store).await, before);
+    assert!(page(&other).await.len() > before.len());
+}

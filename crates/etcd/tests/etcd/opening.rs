@@ -136,6 +136,11 @@ async fn a_user_needs_rights_on_the_prefix_alone_and_the_token_is_renewed() {
     assert_eq!(page(&store).await.len(), 2);
     assert!(store.inspect().await.unwrap().iter().any(|finding| finding.subject == "server"));
 
+    // A change of the password ends the token too, and the same password gets another one.
+    post_as_root(&etcd, "/v3/auth/user/changepw", r#"{"name":"me","password":"hush@"}"#);
+    add(&store).await;
+    assert_eq!(page(&store).await.len(), 3);
+
     // These calls can succeed again after the operator has acted, so their error is `Unavailable`, not `Refused`.
     let denied = async |says: &str| {
         let read = store.find(PetId(1)).await.unwrap_err();

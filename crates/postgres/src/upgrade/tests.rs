@@ -318,12 +318,19 @@ async fn the_error_for_a_role_without_the_right_to_change_tables_names_the_owner
 
 #[needs(postgres)]
 #[tokio::test]
-async fn a_failed_step_leaves_the_store_unchanged() {
-    let old = old("a_failed_step_leaves_the_store_unchanged").await;
-    let fails = Step { sql: "CREATE TABLE half (x int); SELECT 1 / 0", ..ALONE };
+async fn a_failed_step_leaves_the_store_unchanged_and_is_not_tried_again() {
+    let old = old("a_failed_step_leaves_the_store_unchanged_and_is_not_tried_again").await;
+    old.sql("CREATE SEQUENCE tries").unwrap();
+    let sql = "SELECT nextval('tries'); CREATE TABLE half (x int); SELECT 1 / 0";
+    let fails = Step { sql, ..ALONE };
     let refusal = run(&old, UpgradeMode::Force, &with(fails)).await.unwrap_err();
     assert!(refusal.contains("division by zero"), "{refusal}");
     assert_eq!(old.sql("SELECT to_regclass('half') IS NULL").unwrap().trim(), "t");
+    assert_eq!(
+        old.sql("SELECT last_value FROM tries").unwrap().trim(),
+        "1",
+        "it is not tried again"
+    );
     assert_eq!(record(&old), "{\"version\": 2}");
 }
 

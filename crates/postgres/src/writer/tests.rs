@@ -3,7 +3,7 @@
 use std::{
     sync::Arc,
     task::{Context, Waker},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use petstore_domain::{
@@ -16,7 +16,7 @@ use petstore_storage::{
 use petstore_testing::{needs, postgres_or_skip};
 
 use super::{
-    Attempt, answer,
+    Attempt, RETRY_PAUSE, answer,
     group::{self, Failed},
     retry, run,
 };
@@ -140,4 +140,24 @@ async fn an_addition_is_dropped_if_its_caller_goes_away_while_it_waits_for_the_l
         writing.await.unwrap();
     }
     assert_eq!(database.sql("SELECT count(*) FROM pet").unwrap().trim(), "2");
+}
+
+#[needs(postgres)]
+#[tokio::test]
+async fn a_writer_pauses_before_it_tries_again() {
+    let database = postgres_or_skip("a_writer_pauses_before_it_tries_again").unwrap();
+    let config = PostgresConfig::parse(&database.url).unwrap();
+    drop(PostgresStore::connect(&config).await.unwrap());
+    let ends = "CREATE FUNCTION ends() RETURNS trigger LANGUAGE plpgsql AS \
+         'BEGIN PERFORM pg_terminate_backend(pg_backend_pid()); RETURN NEW; END'; \
+         CREATE TRIGGER ends BEFORE INSERT ON pet EXECUTE FUNCTION ends()";
+    database.sql(ends).unwrap();
+    let pool = Arc::new(Pool::new(Connector::new(&config).unwrap()));
+    let (writer, jobs) = channel(8, None);
+    let (writing, began) = (tokio::spawn(run(pool, Arc::default(), jobs)), Instant::now());
+    let added = writer.add(rex(), None).await;
+    let tried = began.elapsed();
+    assert!(added.is_err() && tried >= RETRY_PAUSE * (MAX_TRIES - 1), "{added:?} {tried:?}");
+    writer.close().await;
+    writing.await.unwrap();
 }

@@ -69,6 +69,8 @@ async fn hanging_reads_occupy_sixteen_threads_and_all_workers_but_one() {
     }
     assert!(!found(&store, PetId(1)).await);
     assert_eq!(begun.load(Ordering::SeqCst), MOST + 7);
+    let pool = &store.readers.shared.pool;
+    assert_eq!(pool.idle().len(), pool.max_idle, "the other connections are closed");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

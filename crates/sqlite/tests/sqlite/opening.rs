@@ -22,7 +22,9 @@ fn a_new_store_is_for_its_owner_alone_and_has_the_application_id() {
     let header = fs::read(place.path()).unwrap();
     assert_eq!(header[60..64], VERSION.to_be_bytes(), "the schema version is in the header");
     assert_eq!(&header[68..72], b"pst0");
+    assert!(store.was_created());
     drop(store);
+    assert!(!place.open().was_created());
     let pragma = |name| place.raw().pragma_query_value(None, name, |row| row.get(0)).unwrap();
     let mode: String = pragma("journal_mode");
     assert_eq!(mode, "wal");
