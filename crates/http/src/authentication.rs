@@ -131,7 +131,7 @@ impl Authenticator for KeyRingAuthenticator {
         if !secret.is_well_formed() {
             return Err(AuthenticationError::Refused(None));
         }
-        // Read first, so that the refresh that this call asks for has a higher number.
+        // Waits for a refresh that begins from here on. A refresh that is running may miss a new key.
         let begun = self.refreshes.borrow().begun;
         self.wait_for(|now| now.ended > begun).await?;
         let outcome = self.check(secret);

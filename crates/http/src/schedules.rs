@@ -1,5 +1,5 @@
-//! Tests of thread schedules: at each use of one of its locks, atomics or tasks, shuttle chooses the next thread. The
-//! choices are random, and the same in every run.
+//! Tests of thread schedules: shuttle chooses the thread that runs next, at each use of shuttle's own locks, atomics
+//! and tasks. The choices are random, but the same in every run.
 
 use std::env;
 

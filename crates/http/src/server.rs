@@ -122,8 +122,8 @@ impl Server {
         self.run_boxed(listeners, Box::pin(shutdown)).await
     }
 
-    /// Runs the server. Boxed so that the future is compiled in this crate. Compiled in the caller, each request takes
-    /// about 600 more instructions.
+    /// Runs the server. Boxed, so that the future is compiled in this crate. If it were compiled in the crate of the
+    /// caller, each request would take about 600 more instructions.
     fn run_boxed(
         mut self,
         mut listeners: Vec<Listener>,

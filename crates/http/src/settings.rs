@@ -72,7 +72,8 @@ impl GetPetSunset {
     }
 }
 
-/// The requests that get a log line.
+/// The requests that get a log line. With [`Errors`](Self::Errors) and [`Off`](Self::Off), the number of lines per
+/// second is limited.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum AccessLog {
     /// Every request.
@@ -107,7 +108,7 @@ pub struct Limits {
     /// The memory for all request bodies together, in bytes. Without room, the answer is 503. If the limit is below
     /// `max_body`, the largest bodies never fit.
     pub max_buffered_bodies: usize,
-    /// The memory for answers that wait for their clients and for requests over HTTP/2, of all connections, in bytes.
+    /// The memory for requests over HTTP/2, and for answers that wait for their clients, of all connections, in bytes.
     /// Above half of this limit, a client must read something within a second. At the limit, the answers that have been
     /// unread for longest end, and requests over HTTP/2 are refused. Connections that hold less than an equal share are
     /// not affected.

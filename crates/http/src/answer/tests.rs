@@ -210,7 +210,7 @@ async fn every_link_begins_with_the_path_prefix_of_the_public_url() {
         let state = State::new(ports, settings, None);
         for (method, path, header, start) in [
             (Method::GET, "/v1/pets", "link", "</v1/pets?limit=20&cursor="),
-            // The order of the parameters does not depend on the request.
+            // The link has its parameters in a fixed order, whatever their order in the request.
             (
                 Method::GET,
                 "/v1/pets?status=sold&limit=2",

@@ -67,7 +67,7 @@ pub(super) enum Reason {
     Idle,
     /// The client reads its responses too slowly.
     Stalled,
-    /// The server drains.
+    /// The server drains, and idle connections close now.
     LastCall,
 }
 
@@ -221,7 +221,7 @@ impl InFlightRequest {
         inner.begin_to_send();
     }
 
-    /// Returns the largest length of the next piece of the body, in bytes. Between two pieces of this body, each other
+    /// Returns the largest length of the next piece of the body, in bytes. Between two pieces of this body, every other
     /// response of the connection sends a piece. With this length, a client that reads at [`MIN_RATE`] takes a piece of
     /// every response within the write timeout, unless the length is raised to [`MIN_PIECE`].
     pub(super) fn next_piece(&self) -> usize {

@@ -99,7 +99,7 @@ mod tests {
     const DELAY: Duration = Duration::from_millis(700);
 
     #[tokio::test]
-    async fn the_last_call_resolves_a_delay_after_the_drain_has_begun() {
+    async fn the_last_call_comes_after_the_delay_of_the_drain() {
         pause();
         let signal = Arc::new(Drain::new(DELAY));
         let busy = Arc::clone(&signal);

@@ -174,7 +174,7 @@ async fn send(
             biased;
             // h2 drops the piece when it is written.
             _ = written => (),
-            // The client's window has room for this piece, but a piece of each other stream may come first. The
+            // The client's window has room for this piece, but a piece of every other stream may come first. The
             // connection has a deadline of its own.
             () = memory.stalled(limit * MAX_STREAMS) => return stream.send_reset(h2::Reason::CANCEL),
         }

@@ -19,7 +19,7 @@ pub(crate) trait Io: AsyncRead + AsyncWrite + Send + Unpin {}
 
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Io for T {}
 
-/// A stream that reports its reads and writes to an [`Activity`].
+/// A stream that reports to an [`Activity`]: reads, whether the socket is blocked, and writes while it is blocked.
 pub(super) struct Stream {
     /// The first bytes, followed by the bytes of the socket.
     io: Chain<Cursor<Bytes>, Box<dyn Io>>,

@@ -28,7 +28,7 @@ const LIVE: &str = "GET /livez HTTP/1.1\r\nhost: a\r\n\r\n";
 const LARGE: usize = 100_000;
 /// The size of the page at `/medium`, in bytes.
 const MEDIUM: usize = 10_000;
-/// Timers count whole milliseconds.
+/// The tolerance of a measured time, because timers count whole milliseconds.
 const TICK: Duration = Duration::from_millis(2);
 
 /// Returns the client's end of a connection with a buffer of `buffer` bytes, and the server's task.
@@ -186,7 +186,7 @@ async fn a_slow_client_gets_its_whole_answer_and_a_trickling_client_is_cut_off()
             received += rate;
             sleep(Duration::from_secs(1)).await;
         };
-        assert_eq!(received >= LARGE, is_whole, "{received} at {rate}");
+        assert_eq!(received >= LARGE, is_whole, "{received} bytes at {rate} bytes per second");
         if is_whole {
             assert!(ended > 4 * WRITE, "{ended:?}");
         } else {

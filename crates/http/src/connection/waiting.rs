@@ -200,7 +200,7 @@ impl WaitingBody {
         progress.0 + timeout
     }
 
-    /// Resolves when the body ends; see [`deadline`](Self::deadline).
+    /// Resolves when the body must end early; see [`deadline`](Self::deadline).
     pub(super) async fn stalled(&mut self, timeout: Duration) {
         let wake = if let Some((_, wake)) = &self.waiting {
             Arc::clone(wake)

@@ -73,7 +73,7 @@ pub(crate) async fn create(context: RequestContext<'_>) -> Result<Response, ApiE
     if replayed {
         headers.insert(IDEMPOTENCY_REPLAYED, HeaderValue::from_static("true"));
     }
-    // After the removal of getPet, the address could not be fetched.
+    // After the removal of getPet, the address of the animal would answer 410.
     if deprecation::require_not_ended(state.settings.get_pet_sunset, &*state.ports.clock).is_ok() {
         let mut digits = itoa::Buffer::new();
         let location = [&state.public_base, "/pets/", digits.format(pet.id.0)].concat();

@@ -1,4 +1,5 @@
-//! The record of answered requests: counts them for the metrics, and writes at most one log line for each.
+//! The record of answered requests and of failed TLS handshakes: counts them for the metrics, and writes at most one
+//! log line for each.
 //!
 //! A line names the template of the route, never the path or the query. From the headers, it has the request id, the
 //! trace id and, behind a trusted proxy, the address of the client. It has the name of an API key and never the key.
@@ -28,7 +29,7 @@ const PROBES: [&str; 2] = ["/livez", "/readyz"];
 /// Counts an answered request, and writes its log line if the settings and the budget allow the line. Returns the
 /// request id, and the `traceresponse` if the request belongs to a trace.
 ///
-/// `head` is `None` if the head did not arrive whole. `route` is the template of the route, if there is a route.
+/// `head` is `None` if the head is incomplete or invalid. `route` is the template of the route, if there is a route.
 pub(crate) fn record(
     state: &State,
     peer: Peer,
@@ -91,8 +92,8 @@ pub(crate) fn record(
     ids
 }
 
-/// Returns the method, `none` without a head, or `other` for a method that HTTP does not define: a log line repeats no
-/// text of the client.
+/// Returns the method, `none` without a head, or `other` for a method that HTTP does not define. So clients cannot add
+/// values to the label `method` of the metrics.
 fn method(head: Option<&Parts>) -> &'static str {
     let known = |head: &Parts| METHODS.into_iter().find(|known| head.method == *known);
     head.map_or("none", |head| known(head).unwrap_or("other"))

@@ -1,4 +1,4 @@
-//! Counters for Prometheus.
+//! Counters, gauges and histograms for Prometheus.
 //!
 //! A successful request increments series that were looked up when the server was created, so metrics cost at most 3 %
 //! of a request. A server without a metrics listener has no [`Metrics`].
@@ -24,7 +24,7 @@ use crate::{
     response::error::{ApiError, ErrorCode},
 };
 
-/// The upper bounds of the histogram of durations, in seconds: from a cached page to a request near the timeout.
+/// The upper bounds of the histogram of durations, in seconds: from a cached page to a very slow request.
 const BUCKETS: [f64; 11] = [0.0001, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.1, 0.5, 2.5, 10.0];
 
 /// A reason of a failed TLS handshake: the client does not speak TLS; mostly it sends plain HTTP.

@@ -1,12 +1,13 @@
-//! Samples that the metrics listener reads at each scrape: of a store, of the process, of files.
+//! Samples that the metrics listener reads at each scrape, for example of the store, the process and the page cache.
 
 use std::{fmt::Write as _, sync::Arc};
 
 /// One sample of a metric: its value at the time of the scrape.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sample {
-    /// The whole name of the metric. It begins with `process_` for the process, and otherwise with `petstore_`, which
-    /// the kind of store follows for a store. It ends in the unit, if there is one, and for a counter in `_total`.
+    /// The whole name of the metric. It begins with `process_` for the process, with `petstore_` and the kind of store
+    /// for a store, and with `petstore_` for everything else. It ends in the unit, if there is one, and for a counter
+    /// in `_total`.
     pub name: &'static str,
     /// The help text of the metric, one sentence. Samples with equal names have equal help texts.
     pub help: &'static str,

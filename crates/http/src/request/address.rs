@@ -13,8 +13,8 @@ pub(crate) fn public_base(public_url: Option<&str>) -> &str {
     path.map_or(BASE_PATH, |(_, path)| path)
 }
 
-/// Returns whether `path` is under the base path. Every request to such a path needs a credential, even if the path has
-/// no route. So no row of the route table can open an operation by mistake.
+/// Returns whether `path` is under the base path. Every request to such a path except a preflight needs a credential,
+/// even if the path has no route. So no row of the route table can open an operation by mistake.
 pub(crate) fn is_under_base(path: &str) -> bool {
     path.strip_prefix(BASE_PATH).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }

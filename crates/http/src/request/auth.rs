@@ -13,7 +13,7 @@ use crate::{response::error::ApiError, settings::Limits, state::State};
 
 const SCHEME: &str = "bearer";
 
-/// The API key of a request, for the log.
+/// The outcome of the check of a request's key, for the log. At most one of the fields is set.
 #[derive(Debug, Default)]
 pub(crate) struct Credential {
     /// The caller; `None` without a live key.

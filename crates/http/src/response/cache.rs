@@ -1,8 +1,8 @@
 //! The cache of encoded pages and animals, each valid for one version of the catalogue.
 //!
-//! A hit needs no query and no encoding, and only the first request that accepts gzip compresses. This saves most of
-//! the processor time of a list, and a quarter of the processor time of one animal. The cache takes up to
-//! [`Limits::page_cache`](crate::settings::Limits::page_cache) bytes of memory.
+//! A hit reads nothing from the store and encodes nothing, and only the first request that accepts gzip compresses.
+//! This saves most of the processor time of a list, and a quarter of the processor time of one animal. The cache takes
+//! up to [`Limits::page_cache`](crate::settings::Limits::page_cache) bytes of memory.
 
 use std::sync::Arc;
 

@@ -113,6 +113,6 @@ mod tests {
         let any = ["https://app.example".to_owned(), "*".to_owned()];
         add_headers(&any, &HeaderMap::new(), &mut answer);
         assert_eq!(answer[ACCESS_CONTROL_ALLOW_ORIGIN], "*");
-        assert!(!answer.contains_key(VARY), "the answer is the same for all");
+        assert!(!answer.contains_key(VARY), "the answer varies by origin");
     }
 }

@@ -131,11 +131,11 @@ async fn until(metrics: &Place, series: &str, expected: &str) {
             sleep(Duration::from_millis(1)).await;
         }
     };
-    assert!(timeout(Duration::from_mins(1), reached).await.is_ok(), "{series} {expected}");
+    assert!(timeout(Duration::from_mins(1), reached).await.is_ok(), "{series} is not {expected}");
 }
 
-/// Runs `test` beside a server with this limit of connections. The arguments of `test` are a listener of each kind and
-/// the metrics listener.
+/// Runs `test` beside a server with this limit of connections. The arguments of `test` are the addresses of a listener
+/// of each kind, and of the metrics listener.
 async fn beside_server(max_connections: usize, test: impl AsyncFnOnce([Place; 2], Place)) {
     beside_server_of(pets(false), max_connections, test).await;
 }
@@ -223,7 +223,7 @@ async fn connections_of_every_socket_are_counted_and_limited() {
             assert!(is_answered(&mut served).await);
             let mut waiting = places[second].ask("/livez").await;
             let early = timeout(SHORT, is_answered(&mut waiting)).await;
-            assert!(early.is_err(), "{first} {second}: over the limit");
+            assert!(early.is_err(), "{first} {second}: served over the limit");
             assert_eq!(value(&metrics, "petstore_connections_accepted_total").await, "1");
             assert_eq!(value(&metrics, "petstore_connections_open").await, "1");
             drop(served);
@@ -246,7 +246,7 @@ async fn the_metrics_listener_has_a_limit_of_connections() {
             served.push(stream);
         }
         let mut waiting = metrics.ask("/livez").await;
-        assert!(timeout(SHORT, is_answered(&mut waiting)).await.is_err(), "over the limit");
+        assert!(timeout(SHORT, is_answered(&mut waiting)).await.is_err(), "served over the limit");
         served.pop();
         assert!(is_answered(&mut waiting).await);
     })

@@ -106,7 +106,7 @@ async fn a_page_may_read_every_header_for_clients() {
     for asks in &CALLS {
         let answer = call(&service, asks, Some(APP)).await;
         assert_eq!(answer.header("access-control-allow-origin"), Some("*"));
-        assert!(!names(&answer, "vary").contains(&"origin"), "the answer is the same for all");
+        assert!(!names(&answer, "vary").contains(&"origin"), "the answer varies by origin");
         let exposed = names(&answer, "access-control-expose-headers");
         for name in answer.headers.keys().map(hyper::header::HeaderName::as_str) {
             let is_known = name.starts_with("access-control-") || others.contains(name);

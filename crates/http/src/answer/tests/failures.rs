@@ -1,4 +1,5 @@
-//! Internal failures: the response, the metrics and the log line of each failure at each place.
+//! Internal failures: the response, the metrics and the log line of each kind of failure at each place. Also the log
+//! lines of health checks, and the duration of a late head.
 
 use std::{sync::Arc, time::Duration};
 

@@ -16,7 +16,7 @@ fn accepted() -> Arc<Activity> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_connection_without_requests_becomes_idle() {
+async fn after_its_last_request_a_connection_becomes_idle() {
     let activity = accepted();
     advance(Duration::from_secs(4)).await;
     drop(activity.begin_request());
@@ -96,7 +96,7 @@ async fn a_client_at_the_lowest_rate_is_in_time_and_a_slower_one_is_late() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn fast_reads_do_not_extend_the_write_timeout() {
+async fn the_write_deadline_is_never_later_than_one_timeout_from_now() {
     let activity = accepted();
     let _request = activity.begin_request();
     activity.set_blocked(true);

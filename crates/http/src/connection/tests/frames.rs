@@ -16,6 +16,7 @@ pub(super) fn preface(settings: &[u8]) -> Vec<u8> {
     [b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", &*frame(4, 0, 0, settings)].concat()
 }
 
+/// Returns a frame. In HEADERS, flag 4 ends the head and flag 1 ends the stream.
 pub(super) fn frame(kind: u8, flags: u8, stream: u8, payload: &[u8]) -> Vec<u8> {
     let length = u16::try_from(payload.len()).unwrap().to_be_bytes();
     [&[0, length[0], length[1], kind, flags, 0, 0, 0, stream], payload].concat()

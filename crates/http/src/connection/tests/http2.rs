@@ -1,4 +1,4 @@
-//! HTTP/2: the limits of a connection, its end, and `100 Continue`.
+//! HTTP/2: limits and timeouts, the end of a connection, `100 Continue`, and answers before the body has arrived.
 
 use std::{num::NonZeroUsize, sync::Arc, time::Duration};
 
@@ -57,7 +57,7 @@ async fn the_limits_are_announced() {
         Some(u32::from_be_bytes(setting[2..].try_into().unwrap()))
     };
     assert_eq!(value(3), Some(128), "requests in flight");
-    assert!(value(4).is_none_or(|window| window == 65_535), "bytes of a body: {settings:?}");
+    assert!(value(4).is_none_or(|window| window == 65_535), "the window of a stream: {settings:?}");
     assert_eq!(value(6), Some(16_384), "bytes of a head");
     // No frame enlarges the initial window of the connection.
     while let Ok(frame) = timeout(Duration::from_secs(1), read_frame(&mut client)).await {
@@ -91,7 +91,7 @@ async fn a_request_reset_by_its_client_is_no_longer_in_flight() {
     sleep(Duration::from_secs(1)).await;
     client.write_all(&frame(RESET, 0, 1, &[0, 0, 0, 8])).await.unwrap();
     let took = time_until_closed(&mut client).await;
-    // Idle since the reset, then a second after GOAWAY.
+    // The idle timeout begins with the reset. The client then has a second after GOAWAY.
     assert!(is_about(took, IDLE + Duration::from_secs(1)), "{took:?}");
 }
 
@@ -135,6 +135,7 @@ async fn after_a_request_a_connection_may_idle_for_longer_than_the_header_timeou
 #[tokio::test(start_paused = true)]
 async fn control_frames_keep_no_connection_open() {
     const GOODBYE: Duration = Duration::from_secs(1);
+    // PING, SETTINGS, PRIORITY, WINDOW_UPDATE, and a frame of an unknown kind.
     let floods = [
         frame(6, 0, 0, &[0; 8]),
         frame(4, 0, 0, &[]),
@@ -267,14 +268,14 @@ async fn next_of(client: &mut DuplexStream, wanted: u8) -> Vec<u8> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_request_sent_before_goaway_arrives_is_answered() {
+async fn a_request_that_crosses_goaway_is_answered() {
     for acknowledged in [false, true] {
         let mut client = connect_to_slow();
         client.write_all(&preface(&[])).await.unwrap();
         next_of(&mut client, GOAWAY).await;
         client.write_all(&get("/readyz")).await.unwrap();
         if acknowledged {
-            // The client acknowledges GOAWAY after it has sent its request.
+            // The server sends a PING with GOAWAY. The client answers the PING after its request.
             let ping = next_of(&mut client, 6).await;
             client.write_all(&frame(6, 1, 0, &ping)).await.unwrap();
         }
@@ -343,7 +344,7 @@ async fn a_stream_with_an_unfinished_body_is_reset() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_refusal_that_may_not_wait_keeps_the_connection_open() {
+async fn one_refusal_too_many_is_429_and_keeps_the_connection_open() {
     let mut authenticator = MockAuthenticator::new();
     let refused = |_: &ApiKeySecret| Err(AuthenticationError::Refused(None));
     authenticator.expect_authenticate().returning(refused);

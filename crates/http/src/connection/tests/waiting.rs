@@ -1,5 +1,5 @@
-//! Answers that wait for their clients: the limits of a stream, the memory bound of all streams, and undisturbed
-//! clients.
+//! Answers that wait for their clients: the time limit of a stream, the memory bound of all connections, and clients
+//! that keep their answers at this bound.
 
 use std::{sync::Arc, time::Duration};
 
@@ -127,7 +127,7 @@ async fn above_half_of_the_bound_a_client_has_one_second() {
 
 #[tokio::test(start_paused = true)]
 async fn at_the_bound_a_reading_client_is_served() {
-    // This memory has room for all answers to one attacker.
+    // This memory has room for the answers to one attacker, but not to two.
     const MAX: usize = 20 * LARGE;
     let service = service(MAX, WRITE);
     let mut attackers = Vec::new();
@@ -236,7 +236,7 @@ async fn at_the_bound_unread_connections_of_http_1_end() {
 #[tokio::test(start_paused = true)]
 async fn all_streams_on_a_slow_line_get_their_whole_answers() {
     let usual = Limits::default().write_timeout;
-    // At 1,200 bytes per second, a turn of many streams takes longer than the write timeout.
+    // At 1,200 bytes per second, one piece of each stream takes longer than the write timeout.
     for (streams, page, length, line, write_timeout, window) in [
         (20, "/large", LARGE, 8 * 1024, usual, 1 << 22),
         (20, "/medium", MEDIUM, 1200, WRITE, 1 << 22),
@@ -263,7 +263,7 @@ async fn all_streams_on_a_slow_line_get_their_whole_answers() {
         let began = Instant::now();
         let answers: JoinSet<_> =
             (0..streams).map(|_| length_of_page(sender.clone(), page)).collect();
-        assert_eq!(answers.join_all().await, vec![length; streams], "{line} {window}");
+        assert_eq!(answers.join_all().await, vec![length; streams], "{line} B/s, window {window}");
         assert!(began.elapsed() > Duration::from_secs(160), "{:?}", began.elapsed());
     }
 }

@@ -124,6 +124,6 @@ async fn the_metrics_have_the_expiry_of_the_thousand_names_that_expire_first() {
     assert_eq!(of("petstore_key_expiry_timestamp_seconds{"), MAX_NAMES);
     assert!(text.contains("_seconds{key=\"key-1199\"} 1\n"), "{text}");
     assert!(!text.contains("_seconds{key=\"key-199\"}"), "{text}");
-    // And one series for all other names.
+    // The other 200 names share one series.
     assert_eq!(of("petstore_deprecated_requests_total{"), MAX_NAMES + 1);
 }

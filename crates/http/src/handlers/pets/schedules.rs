@@ -1,4 +1,4 @@
-//! Lists and additions under schedules: an entry of the page cache is never older than its version.
+//! Lists and additions under random thread schedules: an entry of the page cache is never older than its version.
 
 use std::sync::Arc;
 

@@ -294,7 +294,7 @@ fn a_duration_is_seconds_in_the_histogram_and_microseconds_in_the_line() {
 }
 
 #[test]
-fn each_kind_of_line_has_all_of_its_fields() {
+fn each_kind_of_line_has_its_usual_fields() {
     let lines = Lines::default();
     let refusal = ApiError::new(ErrorCode::RouteNotFound, "nothing");
     let (failure, caller) = (
