@@ -25,7 +25,7 @@ pub(crate) fn cursor_text(position: CursorPosition) -> String {
 /// Decodes `data` as a cursor, and encodes a position made from `data`.
 ///
 /// # Panics
-/// If a promise of cursors is broken.
+/// If two texts are one cursor, or if an encoded position is not decoded to the same position.
 pub fn cursor(data: &[u8]) {
     if let Ok(text) = str::from_utf8(data)
         && let Some(position) = cursor::decode(text)
@@ -43,7 +43,7 @@ pub fn cursor(data: &[u8]) {
 /// Reads `data` as a query string.
 ///
 /// # Panics
-/// If a promise of query strings is broken.
+/// If the parser misreads a query, or refuses one with a wrong code or an unsuitable message.
 pub fn query(data: &[u8]) {
     let Ok(text) = str::from_utf8(data) else { return };
     let pairs: Vec<_> = form_urlencoded::parse(data).collect();
@@ -79,7 +79,7 @@ fn written(query: PetQuery) -> String {
 /// Reads each line of `data` as an `Authorization` header, and `data` as an API key.
 ///
 /// # Panics
-/// If a promise of credentials is broken.
+/// If the parser misreads a header, or if the API key has a wrong prefix, form or debug text.
 pub fn credential(data: &[u8]) {
     let headers = each_line(&AUTHORIZATION, data);
     let sent: Vec<_> = headers.get_all(AUTHORIZATION).iter().map(HeaderValue::as_bytes).collect();
@@ -111,7 +111,7 @@ fn api_key(text: &str) {
 /// Reads each line of `data` as an `Idempotency-Key` header.
 ///
 /// # Panics
-/// If a promise of idempotency keys is broken.
+/// If the parser misreads a header, or refuses one with a wrong code or an unsuitable message.
 pub fn idempotency_key(data: &[u8]) {
     let headers = each_line(&IDEMPOTENCY_KEY, data);
     match headers::idempotency_key(&headers) {
@@ -131,7 +131,7 @@ pub fn idempotency_key(data: &[u8]) {
 /// Reads each line of `data` as a `Content-Type` header.
 ///
 /// # Panics
-/// If a promise of media types is broken.
+/// If the parser accepts a wrong header, or refuses one with a wrong code or an unsuitable message.
 pub fn media_type(data: &[u8]) {
     let headers = each_line(&CONTENT_TYPE, data);
     match headers::require_json(&headers) {

@@ -125,7 +125,7 @@ impl Drop for GaugeGuard<'_> {
 }
 
 impl Metrics {
-    /// Creates the metrics of a new service. An operation has a path template, a method and a success status.
+    /// Creates the metrics of a new service. Each of `operations` is a path template, a method and a success status.
     ///
     /// # Errors
     /// Two metrics have the same name.

@@ -2,8 +2,8 @@
 //! sections 8.8.3 and 13.1.2).
 //!
 //! The first request that accepts gzip compresses the body, and both forms are kept. A list of 100 animals shrinks from
-//! 6.4 KiB to 0.9 KiB. This takes 1.0 million instructions, ten times as many as a query. The largest possible page
-//! takes 29 million instructions. Other requests do not wait for the compression.
+//! 6.4 KiB to 0.9 KiB. This takes 1.0 million instructions, ten times as many as the query of the store. The largest
+//! possible page takes 29 million instructions. Other requests do not wait for the compression.
 
 use std::{
     cell::RefCell,

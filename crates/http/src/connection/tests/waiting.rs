@@ -115,7 +115,7 @@ async fn an_unread_stream_is_reset_beside_a_stream_that_is_read() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn above_half_of_the_bound_a_client_has_one_second() {
+async fn above_half_of_the_bound_an_unread_stream_is_reset_after_a_second() {
     for (streams, limit) in [(4, WRITE), (6, SECOND)] {
         let (mut client, _task) = connect_in(&service(10 * LARGE, WRITE), 1 << 16);
         client.write_all(&greedy(streams)).await.unwrap();
