@@ -11,7 +11,7 @@ use tokio_postgres::{
     config::{ChannelBinding, SslMode, TargetSessionAttrs},
 };
 
-/// The names of the parameters.
+/// The parameters, as an error message lists them.
 const NAMES: &str = "sslmode, sslrootcert, connect_timeout, statement_timeout, call_timeout, pool_timeout, \
     tcp_user_timeout, pool_size, target_session_attrs, schema, pgbouncer, application_name, options, \
     channel_binding";
@@ -42,7 +42,7 @@ const MAX_SCHEMA: usize = 63;
 /// | `call_timeout` | `5s` | the time limit for a call as a whole |
 /// | `pool_timeout` | `1s` | the time limit for the wait for a free connection, within `call_timeout` |
 /// | `tcp_user_timeout` | `5s` | the kernel closes a connection after this time without an acknowledgment (Linux) |
-/// | `pool_size` | `16` | the largest number of connections for reads; the writer uses one more connection |
+/// | `pool_size` | `16` | connections for single statements, at most; additions and transactions use others |
 /// | `target_session_attrs` | `read-write` | `read-write`: only a host that accepts writes; `any`: the one host of the URL |
 /// | `schema` | the first of the role's `search_path` | the schema of the tables, created if it does not exist |
 /// | `application_name` | `petstore` | the name of the sessions in the server's lists |

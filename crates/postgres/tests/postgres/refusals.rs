@@ -58,9 +58,9 @@ fn rules() -> Vec<String> {
 
 #[needs(postgres)]
 #[tokio::test(flavor = "multi_thread")]
-async fn a_permanently_refused_row_fails_alone_and_is_not_retried() {
+async fn a_row_that_the_database_refuses_fails_alone_as_refused() {
     let database =
-        postgres_or_skip("a_permanently_refused_row_fails_alone_and_is_not_retried").unwrap();
+        postgres_or_skip("a_row_that_the_database_refuses_fails_alone_as_refused").unwrap();
     let store = Arc::new(open(&database.url).await);
     for (round, refuse) in rules().into_iter().enumerate() {
         database.sql(&refuse).unwrap();
