@@ -96,7 +96,7 @@ async fn a_pooler_that_ignores_options_is_detected_too() {
 
 #[needs(postgres, pgbouncer)]
 #[tokio::test(flavor = "multi_thread")]
-async fn two_services_share_a_pooler_of_sessions() {
+async fn two_services_share_a_session_pooler() {
     two_services(Pooling::Session, "").await;
     two_services(Pooling::Session, "&pgbouncer=false").await;
 }

@@ -145,5 +145,5 @@ async fn a_client_with_refused_rows_leaves_the_others_more_than_half_of_their_th
         percents.push(beside * 100 / without);
     }
     percents.sort_unstable();
-    assert!(percents[1] > 50, "percent of the throughput without refusals: {percents:?}");
+    assert!(percents[1] > 50, "refusals leave too few percent of the throughput: {percents:?}");
 }

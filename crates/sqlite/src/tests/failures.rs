@@ -25,7 +25,7 @@ async fn set_max_page_count(store: &SqliteStore, pages: i64) {
 }
 
 #[tokio::test]
-async fn a_write_is_unavailable_while_the_lock_is_held() {
+async fn a_write_fails_as_unavailable_while_the_lock_is_held() {
     let place = Place::new();
     let store = place.open();
     add(&store).await;
@@ -50,7 +50,7 @@ async fn a_write_is_unavailable_while_the_lock_is_held() {
 }
 
 #[tokio::test]
-async fn a_full_disk_is_unavailable_and_loses_nothing() {
+async fn additions_to_a_full_disk_fail_and_nothing_is_lost() {
     let place = Place::new();
     let store = place.open();
     set_max_page_count(&store, 1).await; // SQLite raises a lower limit to the current size.
@@ -99,7 +99,7 @@ async fn a_read_that_tries_to_write_fails_and_later_reads_succeed() {
 }
 
 #[tokio::test]
-async fn a_missing_file_is_unavailable_until_it_is_back() {
+async fn connections_open_again_once_a_missing_file_is_back() {
     let place = Place::new();
     let store = place.open();
     add(&store).await;

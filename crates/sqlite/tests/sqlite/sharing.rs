@@ -22,7 +22,7 @@ use petstore_testing::EndOnDrop;
 use crate::support::{Place, add, all, new_key, open, page, query, rex, version};
 
 #[tokio::test]
-async fn stores_on_one_file_see_each_other_at_once() {
+async fn stores_on_one_file_see_each_other_s_writes_at_once() {
     let place = Place::new();
     let (one, two) = (place.open(), place.open());
     for _ in 0..10 {
