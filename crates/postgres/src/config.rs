@@ -11,7 +11,7 @@ use tokio_postgres::{
     config::{ChannelBinding, SslMode, TargetSessionAttrs},
 };
 
-/// The names of the parameters.
+/// The parameters, as an error message lists them.
 const NAMES: &str = "sslmode, sslrootcert, connect_timeout, statement_timeout, call_timeout, pool_timeout, \
     tcp_user_timeout, pool_size, target_session_attrs, schema, pgbouncer, application_name, options, \
     channel_binding";
@@ -42,7 +42,7 @@ const MAX_SCHEMA: usize = 63;
 /// | `call_timeout` | `5s` | the time limit for a call as a whole |
 /// | `pool_timeout` | `1s` | the time limit for the wait for a free connection, within `call_timeout` |
 /// | `tcp_user_timeout` | `5s` | the kernel closes a connection after this time without an acknowledgment (Linux) |
-/// | `pool_size` | `16` | the largest number of connections for reads; the writer uses one more connection |
+/// | `pool_size` | `16` | connections for single statements, at most; additions and transactions use others |
 /// | `target_session_attrs` | `read-write` | `read-write`: only a host that accepts writes; `any`: the one host of the URL |
 /// | `schema` | the first of the role's `search_path` | the schema of the tables, created if it does not exist |
 /// | `application_name` | `petstore` | the name of the sessions in the server's lists |
@@ -156,21 +156,21 @@ impl PostgresConfig {
             "tcp_user_timeout" => drop(self.driver.tcp_user_timeout(millis(value)?)),
             "pool_size" => {
                 let size = value.parse().ok().filter(|size| (1..=MAX_CONNECTIONS).contains(size));
-                self.pool_size = size.ok_or("it is a number of connections from 1 to 1000")?;
+                self.pool_size = size.ok_or("use a number of connections from 1 to 1000")?;
             }
             "target_session_attrs" => drop(self.driver.target_session_attrs(match value {
                 "read-write" => TargetSessionAttrs::ReadWrite,
                 "any" => TargetSessionAttrs::Any,
-                _ => return Err("it is read-write or any"),
+                _ => return Err("use read-write or any"),
             })),
             "schema"
                 if value.is_empty() || value.starts_with("pg_") || value.len() > MAX_SCHEMA =>
             {
-                return Err("it is a name of 1 to 63 bytes that does not begin with pg_");
+                return Err("use a name of 1 to 63 bytes that does not begin with pg_");
             }
             "schema" => self.schema = Some(value.to_owned()),
             "pgbouncer" => {
-                self.shared_session = Some(value.parse().map_err(|_| "it is true or false")?);
+                self.shared_session = Some(value.parse().map_err(|_| "use true or false")?);
             }
             "application_name" => drop(self.driver.application_name(value)),
             "options" => drop(self.driver.options(value)),

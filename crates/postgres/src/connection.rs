@@ -27,12 +27,12 @@ use crate::{
 
 /// Begins a transaction in which each statement sees all earlier commits.
 pub(crate) const READ_COMMITTED: &str = "BEGIN ISOLATION LEVEL READ COMMITTED";
-/// Begins a transaction that writes animals. Triggers recognize petstore's writes by the setting. `petstore_add` fails
-/// without the setting, because the server then refused `BEGIN`.
+/// Begins a transaction that writes animals. Triggers recognize petstore's writes by the setting. Statements that were
+/// sent together run even if the server refused `BEGIN`, so `petstore_add` fails without the setting.
 pub(crate) const WRITING: &str =
     "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL petstore.writer = 'on'";
-/// Begins a transaction that only adds animals, under the next identifiers. In an open store, this is no rewrite
-/// (`schema/6.sql`).
+/// Begins a transaction that only adds animals, under the next identifiers. An open store does not count this as a
+/// rewrite (`schema/6.sql`).
 pub(crate) const APPENDING: &str = "BEGIN ISOLATION LEVEL READ COMMITTED; \
      SET LOCAL petstore.writer = 'on'; SET LOCAL petstore.append = 'on'";
 /// Begins a transaction like [`APPENDING`], for a caller that waits for the lock before it sends the next statement.

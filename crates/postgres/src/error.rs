@@ -271,7 +271,7 @@ fn remedy(failure: &StoreFailure) -> &'static str {
         Some(&SqlState::INSUFFICIENT_PRIVILEGE) => {
             "; grant this role the rights of docs/POSTGRES.md on the tables and the sequence"
         }
-        // PgBouncer refuses BEGIN like this.
+        // If it pools statements, PgBouncer refuses BEGIN with this error.
         Some(&SqlState::PROTOCOL_VIOLATION)
             if failure.to_string().contains("statement pooling") =>
         {

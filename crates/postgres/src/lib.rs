@@ -47,7 +47,8 @@
 //! `pets.rs`, `api_keys.rs`, `archive.rs` and `handover.rs` implement the ports. Additions run through `writer.rs`, all
 //! other calls through `pool.rs`. `connector.rs` makes the connections (`connection.rs`). `open.rs` opens a store.
 //! `schema.rs` has the schema versions, and `upgrade.rs` runs the steps between them. `sequences.rs` raises the
-//! sequence of identifiers if it is behind the rows.
+//! sequence of identifiers if it is behind the rows. `version.rs` reads the catalogue's version. `inspection.rs` has
+//! the checks of `petstore check`.
 
 mod api_keys;
 mod archive;

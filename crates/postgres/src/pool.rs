@@ -35,8 +35,8 @@ const MAX_WAITING: usize = 4096;
 /// The time for which a permit is set aside after the server refused a new connection, so that no call asks again at
 /// once.
 const FULL_PAUSE: Duration = Duration::from_millis(500);
-/// The wait of a new connection outside of the pool after which the pool closes one of its connections, and then one
-/// more after each further wait. A pooler without a free session lets a new connection wait.
+/// Each time that a new connection outside of the pool has waited this long, the pool closes one of its connections. A
+/// pooler such as `PgBouncer` lets a new connection wait while it has no free session.
 const QUEUE_PAUSE: Duration = Duration::from_millis(500);
 /// The pause before the next try to connect after a connection of the pool was closed.
 const CLOSE_PAUSE: Duration = Duration::from_millis(20);
@@ -67,7 +67,7 @@ struct State {
     idle: Vec<Arc<Connection>>,
     /// The number of connections that calls use or open.
     in_use: usize,
-    /// Grows when a connection breaks. Connections of an earlier generation are not used again.
+    /// Grows with each [`Pool::drop_all`]. Connections of an earlier generation are not used again.
     generation: u64,
     /// `true` if the next returned connection is closed to make room for a connection outside of the pool.
     is_one_wanted: bool,

@@ -8,9 +8,9 @@ use crate::{
 };
 
 /// Selects a row if the sequence is behind `m.id`: the highest identifier of the table, or `$1` if that is higher.
-/// Raises the sequence to `m.id` unless `$1` is null; the caller then holds the lock of the state. The highest
-/// identifier is read from the end of its index, because the server would plan `max` here so that it reads every
-/// animal.
+/// Raises the sequence to `m.id` unless `$1` is null. A caller that passes a number must hold the lock of the state.
+///
+/// The highest identifier is read from the end of its index. With `max`, the server's plan would read every animal.
 pub(crate) const RAISE: &str = "SELECT CASE WHEN $1::bigint IS NOT NULL THEN setval('pet_id', m.id) END \
      FROM (SELECT greatest((SELECT id FROM pet ORDER BY id DESC LIMIT 1), $1) AS id) m, pet_id s \
      WHERE s.last_value < m.id OR NOT s.is_called AND s.last_value = m.id";

@@ -1,7 +1,7 @@
 //! The upgrade of a store that an older release made. All steps are one transaction, under a lock that one instance at
-//! a time holds. So several instances may upgrade at once, and an instance that dies leaves the store as it was. The
-//! transaction waits only a moment for the locks of the tables, because reads and writes queue behind it. If it does
-//! not get the locks, it is tried again.
+//! a time holds. So several instances may start an upgrade at once, and an instance that dies leaves the store as it
+//! was. The transaction waits only a moment for the locks of the tables, because reads and writes queue behind it. If
+//! it does not get the locks, it is tried again.
 
 use std::time::Duration;
 

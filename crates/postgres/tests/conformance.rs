@@ -92,7 +92,7 @@ mod directly {
             }))
         }
 
-        /// An addition with a key whose commit is in doubt is tried until its deadline.
+        /// More than `call_timeout`: an addition with a key whose commit is in doubt is tried until that deadline.
         fn outage_timeout(&self) -> Duration {
             Duration::from_secs(30)
         }

@@ -133,7 +133,8 @@ pub(crate) fn check_log(path: &Path) -> Result<(), Reason> {
     )))
 }
 
-/// Returns whether the file has all the pages that its header counts.
+/// Returns whether the file has all the pages that its header counts. If pages are missing, SQLite reports damage
+/// instead of the application id.
 pub(crate) fn is_whole(path: &Path) -> bool {
     let application = connection::open_unchanging(path).and_then(|connection| {
         connection.pragma_query_value(None, "application_id", |row| row.get(0))

@@ -95,7 +95,7 @@ pub(crate) async fn known_version(store: &SqliteStore) -> CatalogueVersion {
 
 /// Returns the output of `future`. Fails after [`LIMIT`], so that a broken writer does not hang the test.
 async fn in_time<T>(future: impl Future<Output = T>) -> T {
-    timeout(LIMIT, future).await.expect("the store answers")
+    timeout(LIMIT, future).await.expect("the store should answer in time")
 }
 
 /// Blocks the writer until the sender is used or dropped. The writes that are queued meanwhile form one group.

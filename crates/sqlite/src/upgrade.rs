@@ -1,9 +1,9 @@
 //! The upgrade of a store from the schema of an older release.
 //!
-//! All steps are one transaction under the write lock, so several processes may upgrade at once, and a crash leaves the
-//! store as it was. Before the steps, the upgrade copies the store under the same lock to a fixed name beside it. The
-//! copy is the way back to the older release. During the upgrade, reads of other processes continue, and their writes
-//! wait and time out.
+//! All steps are one transaction under the write lock, so several processes may start an upgrade at once, and a crash
+//! leaves the store as it was. Before the steps, the upgrade copies the store under the same lock to a fixed name
+//! beside it. The copy is the way back to the older release. During the upgrade, reads of other processes continue, and
+//! their writes wait and time out.
 
 use std::{
     fs::{self, File, OpenOptions},
@@ -91,8 +91,8 @@ fn run(path: &Path, steps: &[Step], copy: &Path) -> Result<Upgrade, Reason> {
     let applied = upgrade.steps.iter().try_for_each(|step| schema::apply(step, &transaction));
     let done = applied.and_then(|()| transaction.commit());
     if done.as_ref().is_err_and(is_full) {
-        // The copy takes up the missing space. A full disk means that nothing was committed; other errors may leave the
-        // commit in doubt.
+        // The copy takes up the missing space. A full disk means that nothing was committed. After other errors, the
+        // commit may be in doubt, so the copy stays.
         drop(fs::remove_file(copy));
     }
     done?;

@@ -125,7 +125,7 @@ const FOR_ALL: &str = "SET SESSION client_min_messages = warning; SET SESSION ro
 fn settings(config: &PostgresConfig, purpose: Purpose, is_shared: bool) -> String {
     let is_short = purpose == Purpose::Calls;
     let statement = purpose.timeout(config.statement_timeout).as_millis();
-    // A batch limits its own idle time while it holds locks.
+    // 0 is no limit: a batch limits its own idle time while it holds locks.
     let idle = if is_short { config.call_timeout.min(MAX_IDLE).as_millis() } else { 0 };
     let timeouts = format!(
         "SET SESSION statement_timeout = {statement}; SET SESSION idle_in_transaction_session_timeout = {idle}; "

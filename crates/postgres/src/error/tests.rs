@@ -26,6 +26,7 @@ async fn the_sqlstate_decides_on_the_connection_and_on_another_try() {
         ("0A000", true, false, false),
         ("26000", true, false, false),
         ("42P01", true, false, false),
+        // A serialization failure, a deadlock.
         ("40001", false, true, false),
         ("40P01", false, true, false),
         // A row that breaks a constraint, a trigger that raises, a missing right, a sequence at its end.

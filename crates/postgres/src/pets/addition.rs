@@ -11,8 +11,8 @@ use crate::{
 };
 
 /// Adds animals with their idempotency records. Returns a row for each animal, in the order of the arrays. Each row has
-/// the version and one of these: the identifier of the animal, the server's refusal, or the record that its key has
-/// already.
+/// the version and one of these: the identifier of the animal, the server's refusal, or the record that the addition's
+/// key has already.
 ///
 /// The row of the state is updated even if nothing is added. So the statement fails if the store is not open, and the
 /// commit waits until everything that was read is durable, on a standby too.

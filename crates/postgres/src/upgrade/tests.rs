@@ -120,9 +120,9 @@ async fn an_upgraded_store_of_each_release_has_the_schema_of_a_new_store() {
 
 #[needs(postgres)]
 #[tokio::test]
-async fn a_store_between_two_versions_is_upgraded_from_there() {
+async fn a_store_of_each_version_between_the_first_and_the_newest_is_upgraded() {
     for done in 2..STEPS.len() {
-        let old = old("a_store_between_two_versions").await;
+        let old = old("a_store_of_each_version_between").await;
         run(&old, UpgradeMode::Run, &STEPS[..done]).await.unwrap();
         let refusal = PostgresStore::connect(&config(&old)).await.map(drop).unwrap_err();
         let expected = format!("its schema is version {}, and", STEPS[done - 1].version);
@@ -329,7 +329,7 @@ async fn a_failed_step_leaves_the_store_unchanged_and_is_not_tried_again() {
     assert_eq!(
         old.sql("SELECT last_value FROM tries").unwrap().trim(),
         "1",
-        "it is not tried again"
+        "the failed step was tried again"
     );
     assert_eq!(record(&old), "{\"version\": 2}");
 }

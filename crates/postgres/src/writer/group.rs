@@ -104,7 +104,7 @@ async fn transaction(
     committed.map_err(|failure| Failed { in_doubt: !failure.is_rolled_back(), failure })?;
     let outcomes = group.iter().enumerate().map(|(place, attempt)| match added.get(place) {
         Some(row) => addition::outcome(row, &attempt.add, attempt.tries >= MAX_TRIES),
-        // There is no row of the state.
+        // `ADD` returns a row for each addition unless `petstore_state` has no row.
         None => Ok(version::from_row(None).err().map(|error| Err(error.into()))),
     });
     if let Ok(stored) = version::from_row(added.first()) {

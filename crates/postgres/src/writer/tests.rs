@@ -103,7 +103,7 @@ async fn nothing_is_written_if_begin_is_refused() {
         let Err(failed) =
             Box::pin(group::write(&connection, &mut group, &VersionCache::default())).await
         else {
-            panic!("written");
+            panic!("the group was written although BEGIN was refused");
         };
         assert!(!failed.in_doubt);
         let rows = "SELECT count(*) FROM pet UNION ALL SELECT count(*) FROM idempotency";

@@ -48,8 +48,8 @@ fn unlock(database: &Database, mut holder: EndOnDrop<Child>) {
 
 #[needs(postgres)]
 #[tokio::test(flavor = "multi_thread")]
-async fn a_locked_table_ends_calls_within_their_deadline() {
-    let database = postgres_or_skip("a_locked_table_ends_calls").unwrap();
+async fn calls_that_need_a_locked_table_fail_within_their_deadline() {
+    let database = postgres_or_skip("calls_that_need_a_locked_table").unwrap();
     let store = open(&format!("{}?call_timeout=700ms&statement_timeout=500ms", database.url)).await;
     add(&store, "Rex").await;
     let holder = lock(&database).await;

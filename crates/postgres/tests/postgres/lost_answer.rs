@@ -13,8 +13,8 @@ use std::{
 
 /// The simple query `COMMIT` on the wire (PostgreSQL's protocol, message "Query").
 const COMMIT: &[u8] = b"Q\0\0\0\x0bCOMMIT\0";
-/// The time from the first lost bytes until the connection is cut, so that the server can finish the commit. Even if
-/// the server needs longer, the client cannot know the outcome.
+/// The time from the first lost bytes until the connection is cut. These bytes may answer a statement before the
+/// COMMIT, so the server gets time to finish the commit. Even if it needs longer, the client cannot know the outcome.
 const COMMIT_TIME: Duration = Duration::from_millis(300);
 
 /// A proxy to a server. When armed, the proxy forwards the next COMMIT but not its answer, and cuts the connection.

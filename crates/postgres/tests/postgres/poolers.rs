@@ -96,12 +96,12 @@ async fn a_pooler_that_ignores_options_is_detected_too() {
 
 #[needs(postgres, pgbouncer)]
 #[tokio::test(flavor = "multi_thread")]
-async fn two_services_share_a_pooler_of_sessions() {
+async fn two_services_share_a_session_pooler() {
     two_services(Pooling::Session, "").await;
     two_services(Pooling::Session, "&pgbouncer=false").await;
 }
 
-/// The pooler lets a client that needs one more session wait, and sends nothing.
+/// A client that needs one more session than the pooler has must wait, and gets no error.
 #[needs(postgres, pgbouncer)]
 #[tokio::test(flavor = "multi_thread")]
 async fn the_writer_gets_a_session_although_reads_use_all_sessions() {
@@ -129,7 +129,7 @@ async fn the_writer_gets_a_session_although_reads_use_all_sessions() {
 
 #[needs(postgres, pgbouncer)]
 #[tokio::test(flavor = "multi_thread")]
-async fn a_shared_session_can_be_requested() {
+async fn two_services_share_a_transaction_pooler_that_the_url_declares() {
     two_services(Pooling::Transaction, "&pgbouncer=true").await;
 }
 

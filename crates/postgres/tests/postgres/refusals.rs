@@ -58,9 +58,9 @@ fn rules() -> Vec<String> {
 
 #[needs(postgres)]
 #[tokio::test(flavor = "multi_thread")]
-async fn a_permanently_refused_row_fails_alone_and_is_not_retried() {
+async fn a_row_that_the_database_refuses_fails_alone_as_refused() {
     let database =
-        postgres_or_skip("a_permanently_refused_row_fails_alone_and_is_not_retried").unwrap();
+        postgres_or_skip("a_row_that_the_database_refuses_fails_alone_as_refused").unwrap();
     let store = Arc::new(open(&database.url).await);
     for (round, refuse) in rules().into_iter().enumerate() {
         database.sql(&refuse).unwrap();
@@ -145,5 +145,5 @@ async fn a_client_with_refused_rows_leaves_the_others_more_than_half_of_their_th
         percents.push(beside * 100 / without);
     }
     percents.sort_unstable();
-    assert!(percents[1] > 50, "percent of the throughput without refusals: {percents:?}");
+    assert!(percents[1] > 50, "refusals leave too few percent of the throughput: {percents:?}");
 }

@@ -37,8 +37,8 @@ async fn all_calls_are_unavailable(store: &PostgresStore) {
 
 #[needs(postgres)]
 #[tokio::test(flavor = "multi_thread")]
-async fn a_stopped_server_is_unavailable_and_a_started_one_is_found() {
-    let test = "a_stopped_server_is_unavailable";
+async fn calls_fail_as_unavailable_while_the_server_is_stopped_and_succeed_after_its_start() {
+    let test = "calls_fail_as_unavailable_while_the_server_is_stopped";
     let cluster = cluster_or_skip(test, Durability::Fast).unwrap();
     let store = open(&cluster.url("postgres")).await;
     // Prepares all statements on connections that the stop will break.

@@ -92,7 +92,7 @@ async fn a_certificate_must_be_signed_and_name_the_host_as_sslmode_requires() {
 
 #[needs(postgres)]
 #[tokio::test]
-async fn the_refusal_of_a_server_that_shows_the_certificate_of_an_authority_is_in_words() {
+async fn a_server_with_the_certificate_of_an_authority_is_refused_with_a_plain_message() {
     let test = "the_certificate_of_an_authority";
     let cluster = cluster_or_skip(test, Durability::Fast).unwrap();
     certify(&cluster, "cat ca.key > server.key; cat ca.pem > server.pem");

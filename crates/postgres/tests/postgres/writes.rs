@@ -180,8 +180,9 @@ async fn each_write_of_animals_sets_petstore_writer() {
 /// write.
 #[needs(postgres)]
 #[tokio::test]
-async fn no_other_warning_makes_a_commit_fail() {
-    let database = postgres_or_skip("no_other_warning_makes_a_commit_fail").unwrap();
+async fn warnings_about_anything_but_the_standby_make_no_commit_fail() {
+    let database =
+        postgres_or_skip("warnings_about_anything_but_the_standby_make_no_commit_fail").unwrap();
     let sessions = SESSIONS.map(|(session, seed)| (format!("{}?{session}", database.url), seed));
     prepare(&open(&database.url).await, &[1, 2]).await;
     database

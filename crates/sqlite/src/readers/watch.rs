@@ -2,8 +2,8 @@
 //! version, which another process may have changed. Every [`TICK`], the second thread wakes a worker and adds threads
 //! for queued reads.
 //!
-//! While nothing is written, the transaction that reads the version stays open until the next poll. Reads then need no
-//! file lock: a list of animals needs two system calls less, and a sixth less time.
+//! While nothing is written, the transaction that reads the version stays open until the next poll. Reads then share
+//! its file lock: a list of animals needs two system calls less, and a sixth less time.
 
 use std::{
     sync::{Arc, atomic::Ordering},

@@ -25,7 +25,7 @@ async fn set_max_page_count(store: &SqliteStore, pages: i64) {
 }
 
 #[tokio::test]
-async fn a_write_is_unavailable_while_the_lock_is_held() {
+async fn a_write_fails_as_unavailable_while_the_lock_is_held() {
     let place = Place::new();
     let store = place.open();
     add(&store).await;
@@ -41,16 +41,16 @@ async fn a_write_is_unavailable_while_the_lock_is_held() {
     assert!(refusal.to_string().ends_with("database is locked"), "{refusal}");
     assert!(store.purge_expired(Timestamp(0), 1).await.is_err());
     assert!(store.save(KeyRevision(0), vec![], vec![]).await.is_err());
-    assert!(found(&store, PetId(1)).await, "reads continue");
+    assert!(found(&store, PetId(1)).await, "the animal was not found while the lock was held");
     assert_eq!(known_version(&store).await, version);
-    assert_eq!(store.activity(), before, "nothing was committed");
+    assert_eq!(store.activity(), before, "a commit or a waiting write was counted");
 
     raw.execute_batch("ROLLBACK").unwrap();
     assert_eq!(add(&store).await.id, PetId(2));
 }
 
 #[tokio::test]
-async fn a_full_disk_is_unavailable_and_loses_nothing() {
+async fn additions_to_a_full_disk_fail_and_nothing_is_lost() {
     let place = Place::new();
     let store = place.open();
     set_max_page_count(&store, 1).await; // SQLite raises a lower limit to the current size.
@@ -78,7 +78,7 @@ async fn an_early_end_of_a_transaction_does_not_stop_the_writer() {
     let end = |connection: &Connection| Ok(connection.execute_batch("COMMIT")?);
     let before = store.activity();
     assert!(store.writer().unwrap().write(end).await.is_err());
-    assert_eq!(store.activity(), before, "a failed commit is not counted");
+    assert_eq!(store.activity(), before, "a failed commit was counted");
     add(&store).await;
     let after = store.activity();
     assert_eq!((after.commits, after.writes), (before.commits + 1, before.writes + 1));
@@ -94,12 +94,12 @@ async fn a_read_that_tries_to_write_fails_and_later_reads_succeed() {
         .read::<()>(|connection| Ok(connection.execute_batch("DELETE FROM pet")?))
         .await;
     let message = failing.unwrap_err().to_string();
-    assert!(message.contains("readonly"), "a reader cannot write: {message}");
+    assert!(message.contains("readonly"), "another error than for a write of a reader: {message}");
     assert!(found(&store, PetId(1)).await);
 }
 
 #[tokio::test]
-async fn a_missing_file_is_unavailable_until_it_is_back() {
+async fn connections_open_again_once_a_missing_file_is_back() {
     let place = Place::new();
     let store = place.open();
     add(&store).await;

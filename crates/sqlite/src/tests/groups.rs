@@ -79,7 +79,7 @@ async fn a_failed_write_is_undone_and_the_additions_beside_it_are_committed() {
 }
 
 #[tokio::test]
-async fn a_write_that_refuses_its_caller_leaves_the_additions_of_its_group() {
+async fn a_write_that_is_refused_does_not_undo_the_additions_of_its_group() {
     let place = Place::new();
     let store = Arc::new(place.open());
     let release = block_writer(&store).await;
@@ -184,7 +184,7 @@ async fn a_refused_addition_and_its_group_take_one_commit() {
             assert_eq!(
                 store.activity().commits,
                 commits + 2,
-                "one commit for the blocking write, and one for the group: {index}"
+                "not one commit for the blocking write and one for the group: {index}"
             );
         }
     }
@@ -217,7 +217,7 @@ async fn a_damaged_index_fails_only_the_additions_of_its_status() {
     for addition in [one, other] {
         in_time(addition).await.unwrap().unwrap();
     }
-    assert_eq!(place.count(), 3, "two animals were added");
+    assert_eq!(place.count(), 3, "the two other additions are not in the file");
 }
 
 /// A repeat stores no new row, so it succeeds although such a row would be refused, or its index is damaged.
@@ -251,7 +251,7 @@ async fn a_repeat_is_answered_although_its_row_could_not_be_stored() {
 }
 
 #[tokio::test]
-async fn an_addition_abandoned_before_the_lock_is_dropped() {
+async fn an_addition_abandoned_while_the_writer_waits_for_the_lock_is_not_written() {
     let place = Place::new();
     let store = SqliteStore::open(&place.config()).unwrap(); // This store waits long for the lock.
     let raw = place.raw();
@@ -272,7 +272,7 @@ async fn an_addition_abandoned_before_the_lock_is_dropped() {
 }
 
 #[tokio::test]
-async fn two_requests_in_one_transaction_add_one_animal() {
+async fn two_requests_with_one_key_in_one_transaction_add_one_animal() {
     let place = Place::new();
     let store = Arc::new(place.open());
     let release = block_writer(&store).await;

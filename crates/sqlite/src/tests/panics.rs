@@ -36,7 +36,7 @@ async fn closing_a_store_does_not_cancel_the_token() {
     let (store, on_task_panic) = open_watched(&place);
     add(&store).await;
     known_version(&store).await;
-    // The threads have ended now, or end while the next store is open.
+    // After this drop, the threads have ended, or they end while the next store is open.
     drop(store);
     add(&place.open()).await;
     assert!(!on_task_panic.is_cancelled());

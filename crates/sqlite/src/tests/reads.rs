@@ -1,4 +1,4 @@
-//! More slow reads than workers.
+//! Reads that hang, more than there are workers, and reads that panic.
 
 use std::{
     sync::{
@@ -70,11 +70,11 @@ async fn hanging_reads_occupy_sixteen_threads_and_all_workers_but_one() {
     assert!(!found(&store, PetId(1)).await);
     assert_eq!(begun.load(Ordering::SeqCst), MOST + 7);
     let pool = &store.readers.shared.pool;
-    assert_eq!(pool.idle().len(), pool.max_idle, "the other connections are closed");
+    assert_eq!(pool.idle().len(), pool.max_idle, "another number of connections stays open");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_panic_of_a_read_is_unavailable_and_the_worker_or_thread_continues() {
+async fn a_read_that_panics_fails_as_unavailable_and_later_reads_succeed() {
     let place = Place::new();
     let (store, begun) = (Arc::new(place.open()), Arc::default());
     for busy_workers in [0, 1] {

@@ -54,7 +54,7 @@ async fn the_schema_refuses_rows_of_other_programs_that_break_its_rules() {
 }
 
 #[tokio::test]
-async fn readers_cannot_write_and_wait_for_a_quarter_of_a_second() {
+async fn readers_cannot_write_and_a_lock_delays_them_by_at_most_a_quarter_of_a_second() {
     let place = Place::new();
     let store = SqliteStore::open(&place.config()).unwrap();
     let reader = store.readers.shared.pool.open().unwrap();

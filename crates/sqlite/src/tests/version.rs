@@ -131,7 +131,7 @@ async fn a_page_without_animals_has_a_version() {
 }
 
 #[tokio::test]
-async fn a_transaction_without_a_change_of_animals_leaves_the_version() {
+async fn a_transaction_without_a_change_of_animals_keeps_the_version() {
     let place = Place::new();
     let store = place.open();
     add(&store).await;

@@ -76,7 +76,7 @@ async fn a_backup_is_canceled_between_two_steps() {
 }
 
 #[tokio::test]
-async fn a_backup_refuses_a_nonempty_file() {
+async fn a_backup_to_a_file_that_is_no_database_fails() {
     let (place, folder) = (Place::new(), tempfile::tempdir().unwrap());
     drop(place.open());
     let path = empty_file(&folder);

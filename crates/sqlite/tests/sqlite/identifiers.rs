@@ -81,7 +81,7 @@ async fn only_the_additions_of_a_group_for_which_no_identifier_is_left_are_refus
             Added::Created(pet) | Added::Replayed(pet) => Added::Replayed(pet),
         })
         .unwrap(),
-        "a replay needs no identifier"
+        "a replay, which needs no identifier, has another answer"
     );
 }
 

@@ -20,7 +20,7 @@ fn a_new_store_is_for_its_owner_alone_and_has_the_application_id() {
         assert_eq!(mode & 0o777, 0o600, "{}", path.display());
     }
     let header = fs::read(place.path()).unwrap();
-    assert_eq!(header[60..64], VERSION.to_be_bytes(), "the schema version is in the header");
+    assert_eq!(header[60..64], VERSION.to_be_bytes(), "the header has another schema version");
     assert_eq!(&header[68..72], b"pst0");
     assert!(store.was_created());
     drop(store);

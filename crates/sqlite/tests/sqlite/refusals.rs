@@ -63,7 +63,7 @@ fn too_new(oldest: i32) -> String {
 }
 
 #[test]
-fn a_store_of_an_unknown_petstore_is_left_untouched() {
+fn a_store_with_an_unknown_schema_version_is_left_untouched() {
     for version in [i32::MIN, -1, 0, 1, FIRST - 1, VERSION + 1, 9999] {
         let place = Place::new();
         drop(place.open());

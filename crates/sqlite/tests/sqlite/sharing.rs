@@ -22,7 +22,7 @@ use petstore_testing::EndOnDrop;
 use crate::support::{Place, add, all, new_key, open, page, query, rex, version};
 
 #[tokio::test]
-async fn stores_on_one_file_see_each_other_at_once() {
+async fn stores_on_one_file_see_each_other_s_writes_at_once() {
     let place = Place::new();
     let (one, two) = (place.open(), place.open());
     for _ in 0..10 {
@@ -111,7 +111,7 @@ fn handles(place: &Place) -> usize {
 
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn a_snapshot_and_rows_leave_no_file_open() {
+async fn taking_a_snapshot_and_writing_rows_leave_no_file_open() {
     let place = Place::new();
     let store = place.open();
     let mut counts = Vec::new();
@@ -127,7 +127,7 @@ async fn a_snapshot_and_rows_leave_no_file_open() {
     let snapshot = store.snapshot().await.unwrap();
     drop(place.open());
     drop(store);
-    assert!(handles(&place) > 0, "a snapshot outlives its store");
+    assert!(handles(&place) > 0, "the snapshot was closed with its store");
     drop(snapshot);
     assert_eq!(handles(&place), 0);
 }
@@ -181,7 +181,7 @@ async fn opening_a_store_again_does_not_release_its_locks() {
         counts[25]
     };
     let held = locks();
-    assert!(held > 0, "an open store holds a lock on its file");
+    assert!(held > 0, "an open store holds no lock on its file");
     let copy = place.directory().join("copy.db");
     fs::write(&copy, "").unwrap();
     drop(place.open());
