@@ -39,7 +39,7 @@ impl fmt::Display for KeyName {
 /// The text is not a key's name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "a key's name is a letter, then up to {} letters, digits, '.', '_' or '-'",
+    "a key's name is an ASCII letter, then up to {} ASCII letters, digits, '.', '_' or '-'",
     KeyName::MAX_CHARS - 1
 )]
 pub struct InvalidKeyName;

@@ -238,8 +238,8 @@ mod tests {
         };
         let old = state(ONE, 7, Some(OTHER));
         assert!(state(OTHER, 8, Some(ONE)).is_successor_of(&old));
-        assert!(!state(OTHER, 6, Some(ONE)).is_successor_of(&old), "it was handed over earlier");
-        assert!(!state(OTHER, 8, None).is_successor_of(&old), "it is another store");
+        assert!(!state(OTHER, 6, Some(ONE)).is_successor_of(&old), "ONE has replaced it since");
+        assert!(!state(OTHER, 8, None).is_successor_of(&old), "it is a separate store");
         assert!(!old.next(Phase::Filling { from: OTHER }).is_successor_of(&state(OTHER, 1, None)));
     }
 
