@@ -33,7 +33,7 @@ pub(crate) struct RecordsArgs {
     /// File of animals; '-' is standard input or output
     #[arg(value_name = "FILE|-", default_value = "-")]
     file: PathBuf,
-    /// Format of the animals [default: csv if FILE ends in .csv, else ndjson]
+    /// Format of the animals [default: by the extension of FILE; ndjson without one]
     #[arg(long, value_name = "FORMAT")]
     format: Option<Format>,
 }

@@ -94,8 +94,8 @@ pub trait StoreLocation: fmt::Display + Send + Sync + 'static {
     /// Examines parts that only this kind of store has: settings, schema, indexes. The command `check` also reads every
     /// animal and every API key through the ports. The default finds nothing.
     ///
-    /// An error whose subject is `integrity` means that rows may be missing or wrong: `export`, `store copy`,
-    /// `store move` and `store verify` then refuse the store.
+    /// A finding of severity [`Error`](petstore_storage::Severity::Error) with the subject `integrity` means that rows
+    /// may be missing or wrong: `export`, `store copy`, `store move` and `store verify` then refuse the store.
     ///
     /// # Errors
     /// One line that says why the store cannot be examined.
