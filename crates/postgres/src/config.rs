@@ -147,7 +147,7 @@ impl PostgresConfig {
                 });
                 self.allows_any_host = value == "verify-ca";
             }
-            "sslrootcert" if value.is_empty() => return Err("it is the path of a PEM file"),
+            "sslrootcert" if value.is_empty() => return Err("use the path of a PEM file"),
             "sslrootcert" => self.root_certificates = Some(value.into()),
             "connect_timeout" => self.connect_timeout = seconds(value)?,
             "statement_timeout" => self.statement_timeout = millis(value)?,
@@ -156,21 +156,21 @@ impl PostgresConfig {
             "tcp_user_timeout" => drop(self.driver.tcp_user_timeout(millis(value)?)),
             "pool_size" => {
                 let size = value.parse().ok().filter(|size| (1..=MAX_CONNECTIONS).contains(size));
-                self.pool_size = size.ok_or("it is a number of connections from 1 to 1000")?;
+                self.pool_size = size.ok_or("use a number of connections from 1 to 1000")?;
             }
             "target_session_attrs" => drop(self.driver.target_session_attrs(match value {
                 "read-write" => TargetSessionAttrs::ReadWrite,
                 "any" => TargetSessionAttrs::Any,
-                _ => return Err("it is read-write or any"),
+                _ => return Err("use read-write or any"),
             })),
             "schema"
                 if value.is_empty() || value.starts_with("pg_") || value.len() > MAX_SCHEMA =>
             {
-                return Err("it is a name of 1 to 63 bytes that does not begin with pg_");
+                return Err("use a name of 1 to 63 bytes that does not begin with pg_");
             }
             "schema" => self.schema = Some(value.to_owned()),
             "pgbouncer" => {
-                self.shared_session = Some(value.parse().map_err(|_| "it is true or false")?);
+                self.shared_session = Some(value.parse().map_err(|_| "use true or false")?);
             }
             "application_name" => drop(self.driver.application_name(value)),
             "options" => drop(self.driver.options(value)),

@@ -118,20 +118,20 @@ fn a_wrong_url_is_refused_in_one_line() {
 
 #[test]
 fn the_error_for_a_wrong_value_names_the_allowed_values() {
-    let time = "it is a time from 1ms to 60min such as 3s or 500ms";
+    let time = "use a time from 1ms to 60min such as 3s or 500ms";
     for (pair, allowed) in [
         ("channel_binding=on", "use disable, prefer or require"),
-        ("pgbouncer=yes", "it is true or false"),
-        ("sslrootcert=", "it is the path of a PEM file"),
-        ("target_session_attrs=standby", "it is read-write or any"),
+        ("pgbouncer=yes", "use true or false"),
+        ("sslrootcert=", "use the path of a PEM file"),
+        ("target_session_attrs=standby", "use read-write or any"),
         ("connect_timeout=", time),
         ("connect_timeout=0", time),
         ("call_timeout=-1s", time),
         ("call_timeout=61min", time),
         ("call_timeout=99999999999999999999s", time),
         ("sslmode=allow", "use disable, prefer, verify-ca, require or verify-full"),
-        ("pool_size=0", "it is a number of connections from 1 to 1000"),
-        ("schema=pg_temp", "it is a name of 1 to 63 bytes that does not begin with pg_"),
+        ("pool_size=0", "use a number of connections from 1 to 1000"),
+        ("schema=pg_temp", "use a name of 1 to 63 bytes that does not begin with pg_"),
     ] {
         let refusal = PostgresConfig::parse(&format!("postgres://u@h/d?{pair}")).unwrap_err();
         let name = pair.split_once('=').unwrap().0;
