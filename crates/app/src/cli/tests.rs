@@ -350,7 +350,7 @@ fn a_refused_store_is_one_line_with_a_reason() {
 }
 
 #[test]
-fn every_command_with_a_store_lists_the_kinds_of_store() {
+fn help_lists_the_kinds_of_store_and_memory_only_for_serve() {
     for (line, memory) in [
         ("petstore serve --help", true),
         ("petstore keys create --help", false),

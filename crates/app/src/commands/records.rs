@@ -133,7 +133,7 @@ impl RecordReader {
         })
     }
 
-    /// Parses a line without its line ending. The error names every fault.
+    /// Parses a line without its line ending. The error names every invalid field.
     pub(crate) fn read(&self, line: &[u8]) -> Result<Record, String> {
         let Self::Csv(columns, delimiter) = self else {
             return read_record(line).map_err(|error| error.to_string());
