@@ -1,5 +1,5 @@
-//! The extension point for stores: a kind of store ([`StoreDriver`]), the place of one store ([`StoreLocation`]), and an
-//! open store ([`OpenStore`]).
+//! The extension point for stores: a kind of store ([`StoreDriver`]), the location of one store ([`StoreLocation`]),
+//! and an open store ([`OpenStore`]).
 
 use std::{
     error::Error,
@@ -46,7 +46,7 @@ pub struct StoreDriver {
     pub parse: fn(&str) -> Result<Arc<dyn StoreLocation>, BoxError>,
 }
 
-/// The place of one store, parsed from its URL.
+/// The location of one store, parsed from its URL. Its methods open, upgrade, examine and back up the store.
 ///
 /// `Display` shows the URL without its password. Two locations are the same store if they show the same URL or have
 /// the same [`identity`](Self::identity). petstore copies no store to itself.

@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sealed_store_is_read_only_on_request_and_without_a_version() {
+    fn reads_of_a_sealed_store_must_be_requested_and_have_no_version() {
         for (phase, plain, sealed) in phases()
             .into_iter()
             .zip([
