@@ -34,7 +34,8 @@ pub(crate) enum StoreCommand {
     /// the place of the source; writes wait for less than a second. Services must run with --next-store. Asks before
     /// it begins. If the command was stopped or killed, run it again. See docs/STORES.md.
     Move(MoveArgs),
-    /// Open a store as an independent store although it was handed over or is being filled, for example a restored backup
+    /// Open a store as an independent store although it was handed over or is being filled, for example a restored
+    /// backup
     Release {
         /// Store to release
         url: StoreArg,
