@@ -50,8 +50,8 @@ pub(crate) enum Command {
     Backup(BackupArgs),
     /// Restore a backup into a store that does not exist yet
     ///
-    /// Checks the backup first, like 'petstore check'. A SQLite store appears whole or not at all; no service can use
-    /// any other store before it is complete. Run a killed command again.
+    /// Checks the backup first, like 'petstore check'. A SQLite store appears whole or not at all; a store of another
+    /// kind cannot be used before it is complete. If the command was killed, run it again.
     #[cfg(feature = "sqlite")]
     Restore(crate::commands::restore::RestoreArgs),
     /// Check the rows, the settings and the indexes of a store
@@ -60,9 +60,9 @@ pub(crate) enum Command {
     Check(StoreArgs),
     /// Upgrade the schema of a store to the schema of this release
     ///
-    /// 'petstore serve' upgrades by itself; the other commands refuse an older schema. Each step names the releases
-    /// that can use the store after it; the service may run if its release is one of them. A SQLite file is first
-    /// copied to its name with .before-upgrade. See docs/OPERATING.md.
+    /// 'petstore serve' upgrades by itself; the other commands, except backup, refuse an older schema. Each step names
+    /// the releases that can use the store after it; the service may run if its release is one of them. A SQLite file
+    /// is first copied to its name with .before-upgrade. See docs/OPERATING.md.
     Upgrade(UpgradeArgs),
     /// Check the settings of the service
     #[command(subcommand)]

@@ -82,11 +82,11 @@ pub fn store_url(data: &[u8]) {
     let mut parts = text.split('\n');
     let [before, after, place] = [(); 3].map(|()| parts.next().unwrap_or_default());
     if place.contains('@') {
-        return; // The password would end at the last `@`.
+        return; // The last `@` in front of a `?` ends the password, so a part of `place` would belong to the password.
     }
     let url = format!("postgres://user:{before}{PASSWORD}{after}@{place}");
     let shown = match built_in.parse(&url, false) {
-        // An `@` in `before` may end the password before `PASSWORD` begins.
+        // If a `?` follows, the last `@` in front of it may be in `before`. Then `PASSWORD` is not in the password.
         Ok(_) if before.contains('@') => return,
         Ok(store) => store.location.to_string(),
         Err(refusal) => refusal.to_string(),

@@ -22,7 +22,7 @@
 //!     },
 //! };
 //!
-//! /// The place of one store.
+//! /// The location of one store: the name in its URL.
 //! struct MyLocation(String);
 //!
 //! impl fmt::Display for MyLocation {

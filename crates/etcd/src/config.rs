@@ -14,7 +14,7 @@ const FORM: &str = "write etcd://[USER:PASSWORD@]HOST[:PORT][,HOST…]/PREFIX";
 const PREFIX: &str = "the prefix behind the host is 1 to 63 letters, digits, '.', '_' or '-'; write etcd://HOST/PREFIX";
 const NO_PASSWORD: &str =
     "user and password belong together; write etcd://USER:PASSWORD@HOST/PREFIX";
-const FILE: &str = "it is the path of a PEM file";
+const FILE: &str = "use the path of a PEM file";
 const UNUSED_FILES: &str = "sslrootcert, sslcert and sslkey need sslmode=verify-full";
 /// The longest prefix.
 const MAX_PREFIX: usize = 63;

@@ -44,7 +44,7 @@ fn assert_same_values(data: &[u8], id: Option<PetId>, pet: &NewPet) {
     let mut json: Value = serde_json::from_slice(data).unwrap_or_default();
     let mut take = |field| json.get_mut(field).map(Value::take);
     assert_eq!(take("name"), Some(name.as_str().into()));
-    // For `serde_json`, `5.0` is a float.
+    // `serde_json` reads `5.0` as a float, so the integers are compared as floats.
     let mut float = |field| take(field).and_then(|value| value.as_f64());
     assert_eq!(float("id"), id.and_then(|id| id.0.to_string().parse().ok()));
     assert_eq!(float("categoryId"), category_id.0.to_string().parse().ok());

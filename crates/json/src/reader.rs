@@ -45,7 +45,7 @@ pub fn read_record(line: &[u8]) -> Result<Record, ReadError> {
     Input::Line.read(line)
 }
 
-/// The kind of input.
+/// The kind of input: the body of createPet, or a line of NDJSON.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Input {
     Body,

@@ -1,4 +1,4 @@
-//! The content of the store, with its versions and its state of the handover.
+//! The content of the store, with its versions and its [`StoreState`].
 
 use std::{
     collections::BTreeMap,

@@ -147,7 +147,7 @@ impl PostgresConfig {
                 });
                 self.allows_any_host = value == "verify-ca";
             }
-            "sslrootcert" if value.is_empty() => return Err("it is the path of a PEM file"),
+            "sslrootcert" if value.is_empty() => return Err("use the path of a PEM file"),
             "sslrootcert" => self.root_certificates = Some(value.into()),
             "connect_timeout" => self.connect_timeout = seconds(value)?,
             "statement_timeout" => self.statement_timeout = millis(value)?,

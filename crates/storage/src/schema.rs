@@ -72,7 +72,7 @@ pub enum SchemaError {
         /// The schema version of this release.
         known: i64,
     },
-    /// The store has a schema older than any release.
+    /// The schema of the store is older than the first released schema.
     #[error(
         "its schema is version {actual}, older than any that petstore {RELEASE} can upgrade (version {first}); \
          it was left untouched: use the petstore that made it"

@@ -59,14 +59,14 @@ pub enum UpgradeMode {
     Force,
 }
 
-/// The steps that a schema upgrade has run, or would run. `steps` is empty if this release can use the schema.
+/// The steps that a schema upgrade has run, or would run. `steps` is empty if there is nothing to upgrade.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Upgrade {
     /// The schema version before the upgrade.
     pub from: i64,
     /// The steps in their order.
     pub steps: Vec<Step>,
-    /// The path of the copy that was made before the first step, if the store is a file.
+    /// The path of the copy that the upgrade makes before the first step, if the store is a file.
     pub saved_to: Option<String>,
 }
 

@@ -5,7 +5,7 @@ mod tests;
 
 use std::{borrow::Cow, fmt, time::Duration};
 
-const DURATION: &str = "it is a time from 1ms to 60min such as 3s or 500ms";
+const DURATION: &str = "use a time from 1ms to 60min such as 3s or 500ms";
 /// The longest time that a parameter may set.
 const MAX_DURATION: Duration = Duration::from_hours(1);
 const PORT: &str = "a port is not a number from 1 to 65535";

@@ -85,7 +85,8 @@ impl VersionCache {
         let new = Observation { stored, began, ended: Instant::now() };
         *latest = Some(match *latest {
             Some(old) if began < old.ended && stored.changes <= old.stored.changes => old,
-            // If the reads overlap, `old` saw an earlier state. So `new` has every change from before the later start.
+            // If the reads overlap, `old` saw an earlier state. So `new` has every change that was made before the
+            // later of the two starts.
             Some(old) => Observation { began: began.max(old.began), ..new },
             None => new,
         });

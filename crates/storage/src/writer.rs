@@ -10,7 +10,7 @@
 //! ```text
 //! while let Some(mut group) = jobs.next(0).await {
 //!     let transaction = begin_and_lock().await;
-//!     group.retain(|Job::Add(add)| !add.reply.is_abandoned());    // their callers left while the lock was awaited
+//!     group.retain(|Job::Add(add)| !add.reply.is_abandoned());    // drops jobs whose callers have left meanwhile
 //!     let mut answers = Answers::default();
 //!     for job in group { /* run its statements; answers.add(reply, outcome) */ }
 //!     transaction.commit().await;                  // if it fails, answer every job with the failure

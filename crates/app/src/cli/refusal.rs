@@ -61,7 +61,7 @@ fn with_harmless_quotes(mut error: Error, is_secret: bool) -> Error {
         let shown = if hidden { "…".to_owned() } else { quotable(text) };
         if shown != text {
             error.insert(kind, ContextValue::String(shown));
-            // A tip repeats the quoted text.
+            // A tip would repeat the text as it was given.
             error.remove(ContextKind::Suggested);
         }
     }

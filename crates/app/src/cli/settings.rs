@@ -110,7 +110,7 @@ pub(crate) struct Sources {
     pub(super) words: Vec<OsString>,
     /// The command that the command line names, as clap shows it in errors.
     pub(super) command: Command,
-    /// The place of each value that a variable or a file gives, by the name of the flag.
+    /// The source of each value that a variable or a file gives, as messages name it, by the name of the flag.
     pub(super) places: BTreeMap<String, String>,
     /// Flags whose values on the command line contain a password.
     pub(crate) passwords: Vec<String>,
@@ -139,7 +139,7 @@ impl Sources {
     }
 
     /// Returns a flag for each value that a file gives, unless a flag or a variable takes precedence. `given` contains
-    /// the parsed flags and variables. Also records the places of values, and the flags that contain a password.
+    /// the parsed flags and variables. Also records the sources of values, and the flags that contain a password.
     fn flags_of_files(&mut self, given: &ArgMatches) -> Result<Vec<OsString>, Failure> {
         let config = given.try_get_one::<PathBuf>(CONFIG).ok().flatten();
         let read_config = |path: &PathBuf| config_file::read(path, &settings(&self.definition));
@@ -147,7 +147,8 @@ impl Sources {
         // `PETSTORE_API_KEY`, which has no flag, takes precedence over `api-key-file` in the settings file.
         let is_set = |name: &str| variable(variable_of(name)).is_some();
         settings.retain(|name, _| !name.strip_suffix("-file").is_some_and(is_set));
-        // Returns the source that takes precedence for a flag. `DefaultValue` stands for the settings file.
+        // Returns the source that takes precedence for a flag. `DefaultValue` stands for the settings file. The order
+        // of `ValueSource` is the precedence, lowest first.
         let source_of = |id: &str, name: &str| {
             let given = given.value_source(id).filter(|it| *it != ValueSource::DefaultValue);
             given.or_else(|| settings.get(name).map(|_| ValueSource::DefaultValue))

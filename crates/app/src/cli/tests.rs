@@ -69,7 +69,7 @@ fn help_calls_the_program_petstore_under_any_file_name() {
 }
 
 #[test]
-fn the_error_for_a_word_of_another_program_names_petstores_word() {
+fn the_error_for_a_likely_mistake_says_what_to_write() {
     for (line, right) in [
         ("petstore serve --port 8080", "did you mean '--listen ADDRESS:PORT'?"),
         ("petstore serve -p 8080", "did you mean '--listen ADDRESS:PORT'?"),
@@ -350,7 +350,7 @@ fn a_refused_store_is_one_line_with_a_reason() {
 }
 
 #[test]
-fn every_command_with_a_store_lists_the_kinds_of_store() {
+fn help_lists_the_kinds_of_store_and_memory_only_for_serve() {
     for (line, memory) in [
         ("petstore serve --help", true),
         ("petstore keys create --help", false),

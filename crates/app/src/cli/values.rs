@@ -213,12 +213,12 @@ fn host_and_port(authority: &str) -> Option<(&str, Option<u16>)> {
         _ => (authority, None),
     };
     let named = |byte: u8| byte.is_ascii_alphanumeric() || b".-_".contains(&byte);
-    // A host without letters is an address.
+    // A name has a letter. A host without letters must be an address.
     let is_named = host.len() <= 253
         && host.bytes().all(named)
         && host.bytes().any(|byte| byte.is_ascii_alphabetic());
     let is_address = !host.contains('%') && format!("{host}:0").parse::<SocketAddr>().is_ok();
-    // `parse` accepts a sign.
+    // `parse` would accept a sign, as in `+80`.
     let is_number = port.is_none_or(|port| port.bytes().all(|byte| byte.is_ascii_digit()));
     let port = port.map(str::parse).transpose().ok()?;
     ((is_named || is_address) && is_number).then_some((host, port))

@@ -29,7 +29,7 @@ const BATCH_LINES: usize = 10_000;
 const MAX_SHOWN: u64 = 100;
 /// The largest length of a shown reason, in characters.
 const MAX_REASON_CHARS: usize = 400;
-/// The reason of an import that ends at a signal.
+/// The reason in the message of an import that a signal has stopped.
 const STOPPED: &str = "it was stopped";
 
 /// The flags of `import`.
@@ -41,7 +41,8 @@ pub(crate) struct ImportArgs {
     /// Import without the bad lines; otherwise, one bad line refuses the whole file
     #[arg(long)]
     skip_bad: bool,
-    /// New import of a file that was imported within the last 24 hours
+    /// Addition of the animals once more, under new identifiers, even if the file was imported within the last 24
+    /// hours; no effect on a file with identifiers
     #[arg(long)]
     again: bool,
     /// Creation of a missing store
@@ -116,7 +117,8 @@ struct Import {
 
 impl Import {
     /// Reads the input to its end, shows bad lines, and finds the highest identifier. Returns the input as a file that
-    /// can be read again. Without a `format`, the file extension before `.gz` decides; the default is NDJSON.
+    /// can be read again. Without a `format`, the format of a file that ends in `.gz` is that of the extension before
+    /// `.gz`; any other file, or an unknown extension, is NDJSON.
     async fn check(
         &mut self,
         path: Option<&Path>,
@@ -164,7 +166,8 @@ impl Import {
     ) -> Result<String, Failure> {
         let max = BATCH_LINES.min(archive.max_batch());
         let (mut source, mut progress) = (self.source(file)?, Progress::of("lines"));
-        // The file may have been changed since it was checked, so its first record must not decide again.
+        // The check has decided whether the records have identifiers. The first record must not decide this again,
+        // because the file may have been changed.
         source.with_ids = Some(self.highest.is_some());
         while let Some(batch) = self.next(&mut source, max)? {
             let line = batch.last_line;
@@ -225,8 +228,8 @@ impl Import {
         let given = batch.records.len() as u64;
         let records = batch.records.into_iter();
         let added = match self.highest {
-            // A batch without animals is also written, so that the store assigns new identifiers only above the
-            // identifiers of later lines.
+            // A batch without animals is written too: it raises the store's highest identifier to that of the whole
+            // file, so that no new animal gets an identifier of a later line.
             Some(_) => {
                 let pets = records.filter_map(|Record { id, pet }| Some(pet.with_id(id?)));
                 let highest = HighestIds { pet: self.highest, key: None };
@@ -252,7 +255,7 @@ impl Import {
         Failure::runtime(match self.kept {
             0 => format!("nothing was stored: {reason}"),
             kept => format!(
-                "stored up to line {kept}, and no further: {reason}; run it again to continue there"
+                "stored up to line {kept}: {reason}; unless --again was given, run it again to continue there"
             ),
         })
     }

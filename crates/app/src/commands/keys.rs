@@ -29,7 +29,7 @@ const MAX_CORRUPT_NAMED: usize = 10;
 pub(crate) enum KeysCommand {
     /// Create a key and print it, once, on stdout
     Create {
-        /// Name of the key: a letter, then up to 63 letters, digits, '.', '_' or '-'
+        /// Name of the key: an ASCII letter, then up to 63 ASCII letters, digits, '.', '_' or '-'
         #[arg(value_name = "NAME", value_parser = KeyName::parse)]
         name: KeyName,
         /// Read-only key, which lists and fetches animals but adds none

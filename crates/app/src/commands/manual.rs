@@ -20,7 +20,7 @@ const EXTRA: &str = ".SH EXTRA\nExamples:\n";
 const EXIT_STATUS: &str = ".SH EXIT STATUS\n.TP\n0\nSuccess; for petstore serve, also a stop by one signal.\n.TP\n1\n\
      A failure, with one line on standard error.\n.TP\n2\nWrong usage, or a setting that is not valid.\n";
 const EXIT_STATUS_OF_SERVE: &str = ".TP\n78\nAn unusable store, which a restart does not change.\n";
-const ENVIRONMENT: &str = ".SH ENVIRONMENT\nAn option with an environment variable shows the variable above.\n.TP\n.B PETSTORE_API_KEY\n\
+const ENVIRONMENT: &str = ".SH ENVIRONMENT\nEach option above shows its environment variable, if it has one.\n.TP\n.B PETSTORE_API_KEY\n\
      One more API key of the service, of at least 16 characters; it is never stored or logged.\n";
 const FILES: &str = ".SH FILES\n.TP\n.I petstore.db\nThe default store, with\n.I petstore.db\\-wal\nand\n\
      .I petstore.db\\-shm\nwhile it is open.\n.TP\n.I /etc/petstore/petstore.env\nThe settings of the service that a \

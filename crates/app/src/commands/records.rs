@@ -33,7 +33,7 @@ pub(crate) struct RecordsArgs {
     /// File of animals; '-' is standard input or output
     #[arg(value_name = "FILE|-", default_value = "-")]
     file: PathBuf,
-    /// Format of the animals [default: csv if FILE ends in .csv, else ndjson]
+    /// Format of the animals [default: by the extension of FILE; ndjson without one]
     #[arg(long, value_name = "FORMAT")]
     format: Option<Format>,
 }
@@ -133,7 +133,7 @@ impl RecordReader {
         })
     }
 
-    /// Parses a line without its line ending. The error names every fault.
+    /// Parses a line without its line ending. The error names every invalid field.
     pub(crate) fn read(&self, line: &[u8]) -> Result<Record, String> {
         let Self::Csv(columns, delimiter) = self else {
             return read_record(line).map_err(|error| error.to_string());

@@ -25,7 +25,7 @@ use crate::{
 /// restored store.
 const COMPANIONS: [&str; 3] = ["-wal", "-shm", "-journal"];
 const IN_THE_WAY: &str =
-    "a restore replaces no store: stop what uses it, and move it away with -wal and -shm";
+    "a restore replaces no store: stop what uses it, and move it away with its -wal and -shm files";
 const LOST: &str =
     "What was added since the backup is lost; revoke again the keys that were revoked since.";
 

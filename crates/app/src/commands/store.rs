@@ -32,9 +32,10 @@ pub(crate) enum StoreCommand {
     ///
     /// Copies the animals, API keys and idempotency records, also those added meanwhile, and then puts the target in
     /// the place of the source; writes wait for less than a second. Services must run with --next-store. Asks before
-    /// it begins. Run a stopped or killed command again. See docs/STORES.md.
+    /// it begins. If the command was stopped or killed, run it again. See docs/STORES.md.
     Move(MoveArgs),
-    /// Open a store that was handed over or is being filled, such as a restored backup, as an independent store
+    /// Open a store as an independent store although it was handed over or is being filled, for example a restored
+    /// backup
     Release {
         /// Store to release
         url: StoreArg,
@@ -178,7 +179,7 @@ async fn hand_over(args: MoveArgs, signals: &Signals) -> Result<String, Failure>
     let (before, waited) = match run_mover((from, to), cancel, signals).await? {
         MoveOutcome::HandedOver { writes_waited } => ("", writes_waited.as_millis()),
         MoveOutcome::AlreadyHandedOver => (" before", 0),
-        MoveOutcome::SealedAgain => (" before, but had forgotten its seal, which is back", 0),
+        MoveOutcome::SealedAgain => (" before, but had forgotten its seal, and is sealed now", 0),
         MoveOutcome::Canceled => {
             return Ok(format!("{from} is open, and nothing is handed over\n"));
         }

@@ -117,7 +117,7 @@ async fn warn_of_expiring(keys: &dyn KeyStore) {
 /// Never ends.
 ///
 /// Pauses after each batch for as long as the batch took, so that a purge takes at most half of the writer's time. The
-/// share is smaller while others write, because the pause includes the time that the batch waited.
+/// share is smaller while other writes run, because the pause includes the time that the batch waited for them.
 async fn purge_expired(catalogue: &Catalogue) {
     let mut pause = PURGE_EVERY;
     loop {

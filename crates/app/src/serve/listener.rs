@@ -138,7 +138,7 @@ pub(super) async fn listen_for_metrics(name: Option<&str>) -> Result<Option<TcpL
 
 async fn bind_tcp(name: &str, backlog: i32, scheme: &'static str) -> io::Result<Socket> {
     let listener = TcpListener::bind(name).await?;
-    // tokio has set a backlog of 1024.
+    // Replaces the backlog of 1024 that tokio has set.
     set_backlog(&listener, backlog)?;
     over_tcp(listener, scheme)
 }

@@ -21,7 +21,7 @@ use tokio::{
 
 use crate::system::{Failure, quotable_path, read_secret};
 
-/// The polling interval. A changed file is read once it has stayed the same for one interval, because the files of a
+/// The polling interval. A changed file is read after it has stayed the same for one interval, because the files of a
 /// pair are written one after the other. A change takes effect within a second.
 const POLL_INTERVAL: Duration = Duration::from_millis(400);
 /// The time for which unusable files are read again before the reload fails. The second file of a pair may be written a

@@ -1,5 +1,5 @@
-//! The extension point for stores: a kind of store ([`StoreDriver`]), the place of one store ([`StoreLocation`]), and an
-//! open store ([`OpenStore`]).
+//! The extension point for stores: a kind of store ([`StoreDriver`]), the location of one store ([`StoreLocation`]),
+//! and an open store ([`OpenStore`]).
 
 use std::{
     error::Error,
@@ -46,7 +46,7 @@ pub struct StoreDriver {
     pub parse: fn(&str) -> Result<Arc<dyn StoreLocation>, BoxError>,
 }
 
-/// The place of one store, parsed from its URL.
+/// The location of one store, parsed from its URL. Its methods open, upgrade, examine and back up the store.
 ///
 /// `Display` shows the URL without its password. Two locations are the same store if they show the same URL or have
 /// the same [`identity`](Self::identity). petstore copies no store to itself.
@@ -94,8 +94,8 @@ pub trait StoreLocation: fmt::Display + Send + Sync + 'static {
     /// Examines parts that only this kind of store has: settings, schema, indexes. The command `check` also reads every
     /// animal and every API key through the ports. The default finds nothing.
     ///
-    /// An error whose subject is `integrity` means that rows may be missing or wrong: `export`, `store copy`,
-    /// `store move` and `store verify` then refuse the store.
+    /// A finding of severity [`Error`](petstore_storage::Severity::Error) with the subject `integrity` means that rows
+    /// may be missing or wrong: `export`, `store copy`, `store move` and `store verify` then refuse the store.
     ///
     /// # Errors
     /// One line that says why the store cannot be examined.

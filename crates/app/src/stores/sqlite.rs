@@ -30,7 +30,7 @@ pub(super) const DRIVER: StoreDriver = StoreDriver {
     parse: |url| Ok(Arc::new(DatabaseFile(parse(url)?))),
 };
 
-/// The queries of a URL. The default, `synchronous=full`, is not shown.
+/// The query of a URL for each setting. A displayed URL leaves out the default, `synchronous=full`.
 const QUERIES: [(&str, Synchronous); 3] = [
     ("synchronous=normal", Synchronous::Normal),
     ("synchronous=full", Synchronous::Full),

@@ -70,7 +70,7 @@ fn a_store_in_memory_is_refused_where_it_must_last() {
 }
 
 #[test]
-fn memory_has_no_name() {
+fn memory_takes_nothing_behind_the_colon() {
     assert_eq!((MEMORY.parse)("memory:").unwrap().to_string(), "memory:");
     for url in ["memory:x", "memory://"] {
         let refusal = (MEMORY.parse)(url).map(drop).unwrap_err().to_string();

@@ -38,7 +38,7 @@ pub(crate) fn read_text(path: &Path) -> io::Result<String> {
     String::from_utf8(read_bounded(path)?).map_err(|_| io::Error::other("it is not UTF-8"))
 }
 
-/// Reads a secret, the only line of a file. `what` describes the file in messages.
+/// Reads a secret: the text of a file without its last line ending. `what` precedes the path in messages.
 pub(crate) fn read_secret(path: &Path, what: &str) -> Result<String, Failure> {
     let cannot = format!("cannot read {what}{}", quotable_path(path));
     let text = read_text(path).map_err(Failure::context(cannot))?;

@@ -60,7 +60,7 @@ pub struct RevokedUse {
 /// Every key as of the last refresh, live or not.
 #[derive(Default)]
 struct HeldKeys {
-    /// The state of the store; `None` before the first refresh.
+    /// Identifies the state of the store's keys; `None` before the first refresh.
     mark: Option<KeyMark>,
     keys: BTreeMap<KeyDigest, Arc<HeldKey>>,
     /// The rows that break a rule.

@@ -39,7 +39,7 @@ impl fmt::Display for KeyName {
 /// The text is not a key's name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "a key's name is a letter, then up to {} letters, digits, '.', '_' or '-'",
+    "a key's name is an ASCII letter, then up to {} ASCII letters, digits, '.', '_' or '-'",
     KeyName::MAX_CHARS - 1
 )]
 pub struct InvalidKeyName;
@@ -49,7 +49,7 @@ mod tests {
     use super::KeyName;
 
     #[test]
-    fn a_name_never_looks_like_an_identifier_and_fits_a_line() {
+    fn a_name_begins_with_a_letter_and_has_at_most_64_plain_characters() {
         let longest = "n".repeat(64);
         for text in ["a", "web-shop.v2_EU", &longest] {
             assert_eq!(KeyName::parse(text).unwrap().as_str(), text);

@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_record_is_valid_for_24_hours() {
+    async fn the_request_of_an_addition_has_a_cutoff_24_hours_ago() {
         let idempotency = idempotency("once");
         let expected = idempotency.id();
         let mut pets = MockPetRepository::new();

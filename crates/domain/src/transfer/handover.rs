@@ -238,13 +238,13 @@ mod tests {
         };
         let old = state(ONE, 7, Some(OTHER));
         assert!(state(OTHER, 8, Some(ONE)).is_successor_of(&old));
-        assert!(!state(OTHER, 6, Some(ONE)).is_successor_of(&old), "it was handed over earlier");
-        assert!(!state(OTHER, 8, None).is_successor_of(&old), "it is another store");
+        assert!(!state(OTHER, 6, Some(ONE)).is_successor_of(&old), "ONE has replaced it since");
+        assert!(!state(OTHER, 8, None).is_successor_of(&old), "it is a separate store");
         assert!(!old.next(Phase::Filling { from: OTHER }).is_successor_of(&state(OTHER, 1, None)));
     }
 
     #[test]
-    fn a_sealed_store_is_read_only_on_request_and_without_a_version() {
+    fn reads_of_a_sealed_store_must_be_requested_and_have_no_version() {
         for (phase, plain, sealed) in phases()
             .into_iter()
             .zip([

@@ -90,7 +90,7 @@ async fn records_are_purged_an_hour_after_they_have_expired() {
     clock.advance(Duration::from_millis(13 * 3_600_000 - 1));
     let moment = Duration::from_millis(1);
     for created in [false, true] {
-        assert!(!catalogue.purge_expired_records().await.unwrap(), "that was all");
+        assert!(!catalogue.purge_expired_records().await.unwrap(), "nothing is left to purge");
         clock.set_back(late + moment);
         let first = catalogue.add(rex(), Some(once(1))).await.unwrap();
         assert_eq!(matches!(first, Added::Created(_)), created);

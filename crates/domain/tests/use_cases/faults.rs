@@ -23,7 +23,9 @@ use crate::{
 const SEEDS: u64 = 6;
 /// The number of operations in a sequence.
 const OPERATIONS: usize = 80;
+/// The time for which the old key of a roll stays valid.
 const OVERLAP: Duration = Duration::from_secs(90);
+/// The steps by which an operation may advance the clock.
 const STEPS: [Duration; 4] = [
     Duration::from_millis(100),
     Duration::from_millis(600),
@@ -40,6 +42,7 @@ struct Simulation {
     model: Model,
     /// The number of operations that failed with an error of the store.
     failures: usize,
+    /// The number of secrets made so far. Each secret is made from its number.
     secrets: u8,
 }
 

@@ -18,7 +18,7 @@ pub(crate) struct Model {
     pub(crate) keys: Vec<Key>,
 }
 
-/// An API key.
+/// An API key, whose name and secret are numbers.
 #[derive(Debug)]
 pub(crate) struct Key {
     pub(crate) name: u8,

@@ -89,10 +89,10 @@ fn a_wrong_url_is_refused_in_one_line() {
 
 #[test]
 fn the_error_for_a_wrong_value_names_the_allowed_values() {
-    let time = "it is a time from 1ms to 60min such as 3s or 500ms";
+    let time = "use a time from 1ms to 60min such as 3s or 500ms";
     for (pair, allowed) in [
         ("sslmode=prefer", "use disable or verify-full"),
-        ("sslkey=", "it is the path of a PEM file"),
+        ("sslkey=", "use the path of a PEM file"),
         ("connect_timeout=0", time),
         ("request_timeout=", time),
         ("call_timeout=61min", time),

@@ -118,11 +118,11 @@ fn a_wrong_url_is_refused_in_one_line() {
 
 #[test]
 fn the_error_for_a_wrong_value_names_the_allowed_values() {
-    let time = "it is a time from 1ms to 60min such as 3s or 500ms";
+    let time = "use a time from 1ms to 60min such as 3s or 500ms";
     for (pair, allowed) in [
         ("channel_binding=on", "use disable, prefer or require"),
         ("pgbouncer=yes", "use true or false"),
-        ("sslrootcert=", "it is the path of a PEM file"),
+        ("sslrootcert=", "use the path of a PEM file"),
         ("target_session_attrs=standby", "use read-write or any"),
         ("connect_timeout=", time),
         ("connect_timeout=0", time),

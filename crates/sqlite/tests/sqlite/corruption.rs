@@ -67,7 +67,7 @@ async fn the_error_for_a_corrupt_api_key_names_it_and_other_keys_work() {
     let table = [
         (
             "name = 'a' || replace(hex(zeroblob(32)), '0', 'x')",
-            "a key's name is a letter, then up to 63 letters, digits, '.', '_' or '-'",
+            "a key's name is an ASCII letter, then up to 63 ASCII letters, digits, '.', '_' or '-'",
         ),
         ("digest = zeroblob(31)", "a digest has 32 bytes"),
         ("digest = zeroblob(33)", "a digest has 32 bytes"),

@@ -62,7 +62,7 @@ pub(super) async fn open(
             }
         }))
     });
-    let copied = copied.await.unwrap_or_else(|_| Err(io::Error::other("a bug")));
+    let copied = copied.await.unwrap_or_else(|_| Err(io::Error::other("a bug has ended it")));
     let cannot = "nothing was stored: cannot copy the whole input into a temporary file";
     copied.map_err(Failure::context(cannot))
 }

@@ -55,7 +55,9 @@ impl PetRepository for Slow {
 
 /// Running housekeeping, on mocks that count calls.
 struct House {
+    /// The number of times that key uses were stored.
     noted: Arc<AtomicUsize>,
+    /// The number of purge batches.
     purged: Arc<AtomicUsize>,
     /// The number of times that the keys were loaded.
     loaded: Arc<AtomicUsize>,

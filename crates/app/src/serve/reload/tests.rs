@@ -69,6 +69,7 @@ async fn a_pair_fails_once_per_change_if_its_second_file_is_not_written() {
         move || whole.load(Ordering::Relaxed).then_some(()).ok_or(Failure::runtime("half"));
     let mut files = WatchedFiles::new(["it", "it"], paths.clone(), stamp(&paths), reload);
     let mut counts = Vec::new();
+    // The file becomes usable after five polls, or never.
     for comes in [true, false] {
         is_whole.store(false, Ordering::Relaxed);
         fs::write(file.path(), format!("a{comes}")).unwrap();

@@ -36,6 +36,7 @@ impl io::Write for Log {
 impl Log {
     pub(in crate::serve) fn start() -> (Self, DefaultGuard) {
         // With one subscriber, tracing disables a callsite for good if a thread without a subscriber reaches it first.
+        // A second subscriber prevents this.
         static SECOND: LazyLock<Dispatch> = LazyLock::new(|| Dispatch::new(NoSubscriber::new()));
         LazyLock::force(&SECOND);
         let log = Self::default();

@@ -95,7 +95,7 @@ fn an_invalid_directive_is_refused() {
 }
 
 #[test]
-fn a_stuck_log_reader_loses_lines_but_delays_neither_events_nor_the_end() {
+fn a_stuck_log_reader_delays_no_event_and_the_end_only_up_to_the_limit() {
     let (release, stuck) = mpsc::channel();
     let written = Arc::new(AtomicUsize::new(0));
     let (guard, mut lines) = Log::new(Stuck(stuck, Arc::clone(&written)), 10).unwrap();

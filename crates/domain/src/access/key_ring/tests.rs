@@ -259,7 +259,7 @@ async fn uses_are_written_back_once_a_minute_and_when_a_key_ends() {
     ring.write_back_uses().await.unwrap(); // It is not written twice.
     clock.advance(Duration::from_secs(59));
     use_it();
-    ring.write_back_uses().await.unwrap(); // Too early.
+    ring.write_back_uses().await.unwrap(); // The next write is not due yet.
     clock.advance(Duration::from_secs(2));
     use_it();
     ring.write_back_uses().await.unwrap();

@@ -11,7 +11,7 @@ fn name(text: &str) -> KeyName {
     KeyName::parse(text).unwrap()
 }
 
-/// Makes a key at `NOW` with a digest of `seed`.
+/// Makes a key that is created at `NOW` and whose digest begins with `seed`.
 fn new(seed: i64, called: &str) -> NewApiKey {
     let mut digest = [0; 32];
     digest[..8].copy_from_slice(&seed.to_be_bytes());
