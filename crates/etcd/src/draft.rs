@@ -19,7 +19,8 @@ pub(crate) struct Draft<'a> {
     read: &'a HeadRead,
     pub(crate) head: Head,
     changes: Changes,
-    /// The records of the expiry entry of the transaction.
+    /// The content of the expiry entry that [`finish`](Self::finish) puts: the records that the transaction puts, or
+    /// that a purge keeps.
     pub(crate) expiry: Expiry,
 }
 

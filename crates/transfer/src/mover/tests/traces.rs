@@ -72,7 +72,8 @@ impl World {
     }
 }
 
-/// Returns a world with two animals in the source, and a mover whose next step is `before`, or that has ended.
+/// Returns a world with two animals in the source, and a mover whose next step is `before`. With `None`, the mover has
+/// ended.
 fn moving(before: Option<Change>) -> World {
     let mut world = World::new(fresh(), 0, MUCH);
     world.adds(0);
