@@ -59,7 +59,7 @@ impl<'a> Draft<'a> {
         self.put(self.keys.pet(None, pet.id), row);
     }
 
-    /// Puts a record in place of `stored`, which has the same id.
+    /// Puts a record. `stored` is the stored record with the same id, which the new record replaces.
     pub(crate) fn put_record(
         &mut self,
         record: &IdempotencyRecord,
