@@ -90,8 +90,8 @@ impl World {
         ends
     }
 
-    /// Removes what later steps do not depend on: runs that have ended, and the order of runs. Also lowers all revisions
-    /// alike, because movers only compare revisions and raise them.
+    /// Removes what later steps do not depend on: runs that have ended, and the order of runs. Also lowers all
+    /// revisions alike, because movers only compare revisions and raise them.
     pub(in crate::mover::tests) fn simplify(&mut self) {
         let killed = self.killed;
         self.runs.retain(|run| match run.at {
