@@ -295,7 +295,7 @@ async fn an_unreadable_state_under_the_seal_delays_no_write_for_long() {
             longest = longest.max(began.elapsed());
             sleep(Duration::from_millis(1)).await;
         }
-        assert!(longest < Duration::from_millis(1_500), "at the target {of_target}: {longest:?}");
+        assert!(longest < Duration::from_millis(1_500), "waited {longest:?}, target: {of_target}");
     }
 }
 

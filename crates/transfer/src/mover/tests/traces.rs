@@ -84,7 +84,7 @@ fn moving(before: Option<Change>) -> World {
 }
 
 #[test]
-fn the_claim_of_another_mover_is_not_taken_for_the_own_opening() {
+fn the_claim_of_another_mover_is_not_taken_for_the_lost_opening() {
     // The opening is lost, and another mover claims the target under the same revision.
     let mut world = moving(Some(Change::Open));
     world.happens(Event::HasNoAnswer(0));
