@@ -163,6 +163,7 @@ impl Client {
                 self.current.compare_exchange(current, next, Ordering::Relaxed, Ordering::Relaxed);
             if errors.len() == self.nodes.len() {
                 // After a restore, a node may not answer at all, because the token has a later revision than the node.
+                // So the next try fetches a new token.
                 if let Ok(mut token) = self.token.try_lock() {
                     *token = None;
                 }

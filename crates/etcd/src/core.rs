@@ -284,7 +284,7 @@ impl Core {
         }
         let now = HeadRead::new(answer)?.ok_or_else(no_head)?;
         self.version.observe(now.stored_version(), began);
-        // The transaction was committed by an earlier try, whose answer was lost.
+        // If the head remembers the transaction, an earlier try committed it, and the answer to that try was lost.
         if now.head.remembers(&head) {
             last.read = Some(now);
             return Ok(true);

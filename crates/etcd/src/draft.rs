@@ -19,7 +19,8 @@ pub(crate) struct Draft<'a> {
     read: &'a HeadRead,
     pub(crate) head: Head,
     changes: Changes,
-    /// The records of the expiry entry of the transaction.
+    /// The content of the expiry entry that [`finish`](Self::finish) puts: the records that the transaction puts, or
+    /// that a purge keeps.
     pub(crate) expiry: Expiry,
 }
 
@@ -58,7 +59,7 @@ impl<'a> Draft<'a> {
         self.put(self.keys.pet(None, pet.id), row);
     }
 
-    /// Puts a record in place of `stored`, which has the same id.
+    /// Puts a record. `stored` is the stored record with the same id, which the new record replaces.
     pub(crate) fn put_record(
         &mut self,
         record: &IdempotencyRecord,

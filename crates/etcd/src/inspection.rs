@@ -1,4 +1,4 @@
-//! The size of a store, and the findings of `petstore check`.
+//! The size of one node's data, and the findings of `petstore check`.
 
 use petstore_domain::StoreError;
 use petstore_storage::Finding;

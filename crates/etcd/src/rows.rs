@@ -154,7 +154,7 @@ pub(crate) fn record(entry: &KeyValue) -> Result<IdempotencyRecord, Corruption> 
     })
 }
 
-/// The ids and times of the records that one transaction wrote.
+/// The content of an expiry entry: ids and times of the records that one transaction put, or that a purge kept.
 pub(crate) type Expiry = Vec<(String, i64)>;
 
 pub(crate) fn expiry(entry: &KeyValue) -> Result<Expiry, Corruption> {

@@ -26,7 +26,7 @@ pub enum TransferError {
     #[error("{0}")]
     Failed(String),
     /// The observer canceled the run.
-    #[error("stopped; nothing is handed over, and the same command continues")]
+    #[error("stopped, and nothing is handed over; run the same command again to continue")]
     Canceled,
 }
 

@@ -1,7 +1,7 @@
 //! The mover: hands one store over to another while services use both. [`next_step`] decides each step.
 //!
 //! 1. *Claim* the new store, which is then being filled. The revision rises, so requests of earlier movers fail.
-//! 2. *Compare and copy* in passes, each from a snapshot, until a pass is short and quick.
+//! 2. *Compare and copy* in passes, each from a snapshot, until a pass is short and quick, or several were short.
 //! 3. *Seal the old store, copy and compare the rest* within [`SEAL_LIMIT`], and *open the new store*.
 
 mod decide;

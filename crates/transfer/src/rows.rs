@@ -22,7 +22,7 @@ pub(crate) struct RowWriter<'t> {
     pub(crate) cutoff: Timestamp,
     /// `true` to pause after each batch for as long as the batch took, which leaves half of the machine to services.
     pub(crate) yields: bool,
-    /// The number of rows after the copy, for the progress.
+    /// The number of rows after the copy, for the progress; 0 if it is unknown.
     pub(crate) total: StoreCounts,
 }
 
@@ -41,7 +41,7 @@ pub(crate) struct Copied {
 impl RowWriter<'_> {
     /// Copies the animals and live records after the last copied rows, the changed keys, and the highest identifiers.
     ///
-    /// Reads the next animals while it writes a full batch, and writes the last rows of all kinds in one call.
+    /// Reads the next animals while it writes a full batch, and writes the last rows of all kinds together.
     pub(crate) async fn copy(
         &self,
         source: &mut dyn Snapshot,

@@ -212,7 +212,8 @@ impl KeyStore for CurrentStore {
         changed: Vec<ApiKey>,
         removed: Vec<KeyId>,
     ) -> Result<SaveOutcome, StoreError> {
-        // The other store has another revision, so the caller gets a conflict and loads the keys again.
+        // If the other store takes over during the call, its keys have another revision: the caller gets a conflict,
+        // and loads the keys again.
         on_open_store!(
             self,
             |ports| ports.keys.save(expected, changed.clone(), removed.clone()),

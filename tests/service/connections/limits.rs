@@ -80,5 +80,5 @@ fn the_backlog_is_the_maximum_of_the_system_or_the_value_of_the_flag() {
     // A full queue takes no further connection, so few of the attempts succeed.
     let short = launch().flag("--listen-backlog", "3").start();
     let in_queue = queued(&short, many, Duration::from_secs(2));
-    assert!(in_queue < 10, "{in_queue}");
+    assert!(in_queue < 10, "{in_queue} connections with a backlog of 3");
 }

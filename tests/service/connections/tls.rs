@@ -151,7 +151,7 @@ fn the_certificates_up_to_the_authority_are_shown() {
 }
 
 #[test]
-fn the_healthcheck_of_a_tls_listener_fails_with_the_answer() {
+fn a_healthcheck_of_a_tls_listener_fails_and_shows_the_answer() {
     let service = Service::start(Pair::new());
     let address = service.watched.server.address.to_string();
     let refusal = petstore(&["healthcheck", "--listen", &address]).finish();
@@ -184,7 +184,7 @@ fn failed_handshakes_are_counted_and_logged_by_reason() {
     drop(silent);
     service.fails("disconnected", || connect().shutdown(Shutdown::Both).unwrap());
     service.connect().ask("GET", "/livez");
-    assert_eq!(service.lines_about("disconnected").len(), 0, "a probe is logged");
+    assert_eq!(service.lines_about("disconnected").len(), 0, "a mere disconnect is logged");
     for reason in ["refused_by_client", "incompatible", "timeout"] {
         let lines = service.lines_about(reason);
         assert!(lines.len() == 1 && lines[0].contains("a TLS handshake failed"), "{lines:?}");

@@ -52,7 +52,7 @@ fn a_failed_key_creation_leaves_no_new_store() {
         let failed = create(&store).with_limit(&format!("-f {blocks}")).finish();
         failed.fails(1, "cannot open the store");
         let length = fs::metadata(store.file()).map_or(0, |file| file.len());
-        assert_eq!(length, 0, "{blocks}: the failed command left a store file that is not empty");
+        assert_eq!(length, 0, "-f {blocks}: the failed command left a store file with content");
         store.new_key("other");
         let failed = create(&store).with_limit("-f 1").finish();
         failed.fails(1, "raise the limit on the size of files");

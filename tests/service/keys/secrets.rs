@@ -67,6 +67,7 @@ fn no_message_repeats_the_password_of_a_store() {
         // `config check` does not open the store, so it accepts an unreachable store. The other commands fail.
         let [checked, failed] = [0, 1].map(|code| served.map_or(2, |_| code));
         let by_variable = run(&["config", "check"]).env("PETSTORE_STORE", form);
+        // Each command, the source that a refusal of the value names, and the exit code.
         let ways: [(Run, Option<&str>, i32); 18] = [
             (run(&["config", "check", "--store", form]), Some("--store"), checked),
             (run(&["config", "check", &assigned]), Some("--store"), checked),

@@ -56,7 +56,7 @@ fn walk_is_whole(server: &Server, limit: usize, status: Option<&str>, began: &[V
         assert!(found.len() == limit || next.is_none(), "the page is not full: {page:?}");
         seen.extend(found);
     }
-    assert!(seen.len() >= expected.len(), "{limit} {status:?}: {} seen", seen.len());
+    assert!(seen.len() >= expected.len(), "limit {limit}, {status:?}: {} seen", seen.len());
     // Animals added meanwhile have greater identifiers, so they come last.
-    assert_eq!(seen[..expected.len()], expected, "{limit} {status:?}");
+    assert_eq!(seen[..expected.len()], expected, "limit {limit}, {status:?}");
 }

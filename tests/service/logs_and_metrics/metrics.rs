@@ -1,4 +1,4 @@
-//! The metrics listener, and the requests that move each metric.
+//! The metrics listener, and requests that change the metrics.
 
 mod alerts;
 mod exposition;
@@ -257,7 +257,7 @@ fn after_a_handover_the_metrics_describe_the_serving_store() {
 }
 
 #[test]
-fn reloads_of_the_key_file_are_counted_apart() {
+fn reloads_of_the_key_file_are_counted_only_with_a_key_file() {
     let store = Store::memory();
     let file = store.write("key", "the-first-key-0123456789");
     let watched = Watched::with(store, |_| {

@@ -75,7 +75,7 @@ fn of_any((id, method, target): (&'static str, &'static str, &'static str)) -> [
     ]
 }
 
-/// Returns a scenario with a well-formed request to the calm server. Over HTTP/1.1 and HTTP/2, the answers are equal.
+/// Returns a scenario with a request to the calm server. The answers over HTTP/1.1 and HTTP/2 must be equal.
 fn plain(
     operation: &'static str,
     status: u16,

@@ -93,8 +93,8 @@ impl Stage {
     }
 }
 
-/// A server on a SQLite file with two animals that another program has damaged. The tests of the other stores cover
-/// their own failures.
+/// A server on a SQLite file with two animals. Another program has damaged the file. The tests of the other stores
+/// cover the failures of those stores.
 pub(super) struct Damaged {
     server: Server,
     key: String,

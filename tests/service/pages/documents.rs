@@ -44,7 +44,7 @@ fn a_page_is_sent_with_its_policy() {
 
 #[petstore_testing::needs(nginx)]
 #[test]
-fn a_proxy_may_strip_a_path_of_its_own() {
+fn a_proxy_may_strip_a_prefix_of_the_path() {
     let store = Store::memory();
     let launch = Launch::on(&store).flag("--public-url", "https://pets.example/animals/v1");
     let server = launch.start();
@@ -76,5 +76,5 @@ fn a_proxy_may_strip_a_path_of_its_own() {
             }
         }
     }
-    assert!(seen >= 8, "{seen}");
+    assert!(seen >= 8, "only {seen} addresses");
 }

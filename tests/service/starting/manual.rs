@@ -9,7 +9,7 @@ fn each_shell_completes_commands_and_flags() {
     for shell in ["bash", "zsh", "fish"] {
         let script = petstore(&["completions", shell]).finish().succeeds();
         for word in ["serve", "keys", "tls-cert"] {
-            assert!(script.contains(word), "{shell}: {word}");
+            assert!(script.contains(word), "{shell}: no '{word}'");
         }
     }
     petstore(&["completions", "cmd"]).finish().fails(2, "cmd");
@@ -35,7 +35,7 @@ fn there_is_a_manual_page_of_the_program_and_of_each_command() {
     for part in
         [".SH EXIT STATUS", "\n78\n", ".SH FILES", ".SH ENVIRONMENT", ".B PETSTORE_API_KEY\n"]
     {
-        assert!(serve.contains(part), "{part}: {serve}");
+        assert!(serve.contains(part), "no '{part}': {serve}");
     }
     let keys = fs::read_to_string(folder.path().join("petstore-keys.1")).unwrap();
     assert!(keys.replace("\\-", "-").contains("petstore-keys-create (1)"), "{keys}");

@@ -18,6 +18,7 @@ fn check(words: &[&str]) -> Finished {
 fn a_flag_overrides_its_variable_and_a_variable_overrides_the_file() {
     let store = Store::memory();
     let config = store.write("petstore.toml", "max-body = 10\nno-docs = true\n");
+    // Returns the statuses of an addition and of `/docs`.
     let large = |launch: Launch| {
         let server = launch.start();
         let docs = server.client().get("/docs").anonymous().send().status;

@@ -67,7 +67,7 @@ fn shows_in_pages(store: &Store, client: &Client, limit: Duration) {
         wait::within(limit, &sql, || {
             let (status, found, new) = page(client, "available", Some(&tag));
             if status == 200 {
-                assert_ne!(new, tag, "{sql}: the entity tag is unchanged, {last:?}");
+                assert_ne!(new, tag, "{sql}: the tag is still that of the animals {last:?}");
                 assert_eq!(found, expected, "{sql}");
                 (last, tag) = (found, new);
             }
@@ -87,7 +87,7 @@ fn shows_in_tags(store: &Store, client: &Client, limit: Duration) {
         store
             .try_sql(&format!("UPDATE pet SET status = '{status}' WHERE id = {}", ids[0]))
             .unwrap();
-        wait::within(limit, status, || {
+        wait::within(limit, &format!("the change to {status} shows"), || {
             targets.iter().zip(&tags).all(|(target, tag)| ask(target, tag).status == 200)
         });
     }

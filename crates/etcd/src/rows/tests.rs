@@ -148,7 +148,7 @@ fn a_window_ends_after_its_last_identifier() {
     let range = Range::after(Some(after), &folder);
     let below = Range::after(Some(keys().pet(None, PetId(i64::MIN))), &keys().pets(None));
     let whole = window(&keys().pets(None), &below, usize::MAX);
-    assert_eq!(whole, (below.end, i64::MAX), "however low the first identifier is");
+    assert_eq!(whole, (below.end, i64::MAX), "the whole range, however low its first identifier");
     for (ids, last) in [(80, 85), (5120, 5125), (usize::MAX, i64::MAX)] {
         let (end, found) = window(&folder, &range, ids);
         assert_eq!(found, last);
@@ -160,7 +160,7 @@ fn a_window_ends_after_its_last_identifier() {
         assert!(last == i64::MAX || !contains(last + 1));
         if last < i64::MAX {
             let next = Range { key: end, ..range.clone() };
-            assert_eq!(window(&folder, &next, 80).1, last + 80, "it follows the first");
+            assert_eq!(window(&folder, &next, 80).1, last + 80, "the next window follows it");
         }
     }
     let folder = keys().pets(None);

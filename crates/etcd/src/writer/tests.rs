@@ -133,7 +133,7 @@ fn as_many_entries_as_a_transaction_holds_are_nested_in_their_order() {
 }
 
 #[tokio::test]
-async fn the_second_addition_with_a_key_in_a_group_is_a_repeat_or_refused() {
+async fn a_later_addition_with_the_same_key_in_a_group_is_a_repeat_or_refused() {
     let (one, other) = (pet(None), pet(SOLD));
     let (adds, _callers) = adds([
         (one.clone(), Some(request(1, &one, 9))),
@@ -177,7 +177,7 @@ async fn a_second_record_with_the_same_key_replaces_the_first_in_the_same_transa
 }
 
 #[tokio::test]
-async fn a_corrupt_record_or_a_missing_identifier_fails_its_own_addition_alone() {
+async fn a_corrupt_record_or_the_lack_of_a_free_identifier_fails_one_addition_alone() {
     let broken = KeyValue::new(&keys().record(&id(1)), b"[]".to_vec());
     let mut head = new_head();
     head.last_pet = i64::MAX - 1;
@@ -197,7 +197,7 @@ async fn a_corrupt_record_or_a_missing_identifier_fails_its_own_addition_alone()
 }
 
 #[tokio::test]
-async fn a_repeat_is_the_animal_of_the_request_and_nothing_is_written() {
+async fn a_repeated_request_returns_its_animal_and_writes_nothing() {
     let rex = pet(None);
     let (adds, _callers) = adds([(rex.clone(), Some(request(1, &rex, 9)))]).await;
     let (outcomes, changes, _) = planned(&adds, &read(new_head(), stored(1, PetId(4), 5)));

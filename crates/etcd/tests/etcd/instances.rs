@@ -44,7 +44,7 @@ async fn a_batch_is_written_beside_an_instance_that_adds_all_the_time() {
     for writer in writers {
         added += writer.await.unwrap();
     }
-    assert!(added > 20, "{added} additions beside 20 batches");
+    assert!(added > 20, "only {added} additions beside 20 batches");
     let counts = other.snapshot().await.unwrap().counts().await.unwrap();
     assert_eq!(counts.pets, u64::from(added) + 20 * other.max_batch() as u64);
 }

@@ -44,7 +44,7 @@ async fn transactions_are_as_large_as_the_node_permits() {
     {
         restart(&etcd, ops);
         let store = Arc::new(open(&url).await);
-        assert_eq!(store.max_batch(), rows, "{ops}");
+        assert_eq!(store.max_batch(), rows, "with --max-txn-ops={ops}");
         assert_eq!(add_sixty(&store, turn * 3 * DAY).await, 60);
         let first = 1_000 * (turn + 1);
         let pets = (first..).take(rows).map(|id| rex().with_id(PetId(id))).collect();

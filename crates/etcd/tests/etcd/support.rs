@@ -1,4 +1,4 @@
-//! Stores on throw-away nodes, and short helpers.
+//! Opens stores on throw-away nodes, and reads and changes entries without petstore.
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use petstore_domain::{
@@ -25,13 +25,13 @@ pub(crate) fn url(etcd: &Etcd) -> String {
     format!("etcd://{}/zoo", etcd.endpoints())
 }
 
-/// Puts an entry without the store.
+/// Puts an entry directly, not through the store.
 pub(crate) fn put(etcd: &Etcd, key: &str, value: &str) {
     let [key, value] = [key, value].map(|text| STANDARD.encode(text));
     etcd.post(0, "/v3/kv/put", &format!(r#"{{"key":"{key}","value":"{value}"}}"#)).unwrap();
 }
 
-/// Puts an entry without the store if its value is still `old`. Returns whether it was.
+/// Replaces an entry directly, not through the store, if its value is still `old`. Returns whether it was.
 pub(crate) fn replace(etcd: &Etcd, key: &str, old: &str, new: &str) -> bool {
     let [key, old, new] = [key, old, new].map(|text| STANDARD.encode(text));
     let compare = format!(r#"{{"key":"{key}","target":"VALUE","result":"EQUAL","value":"{old}"}}"#);
@@ -49,7 +49,7 @@ pub(crate) fn rex() -> NewPet {
 pub(crate) async fn add(store: &EtcdStore) -> Pet {
     match PetRepository::add(store, rex(), None).await.unwrap() {
         Added::Created(pet) => pet,
-        Added::Replayed(pet) => panic!("{pet:?} was there before"),
+        Added::Replayed(pet) => panic!("{pet:?} is a repeat, not new"),
     }
 }
 
@@ -59,7 +59,7 @@ pub(crate) async fn page(store: &EtcdStore) -> Vec<Pet> {
     PetRepository::list(store, query).await.unwrap().value.pets
 }
 
-/// Deletes an entry without the store.
+/// Deletes an entry directly, not through the store.
 pub(crate) fn delete(etcd: &Etcd, key: &str) {
     let key = STANDARD.encode(key);
     etcd.post(0, "/v3/kv/deleterange", &format!(r#"{{"key":"{key}"}}"#)).unwrap();

@@ -184,7 +184,7 @@ async fn a_forced_step_to_2_0_completes_while_a_process_writes() {
     };
     assert_eq!(upgraded(&etcd, UpgradeMode::Force).await, (1, vec![2]));
     let count = writing.await.unwrap();
-    assert!((1..2_000).contains(&count), "{count} writes");
+    assert!((1..2_000).contains(&count), "{count} writes before the step");
     has_everything(&open(&url(&etcd)).await).await;
 }
 
@@ -218,7 +218,7 @@ async fn release_1_2_0_can_read_and_refuses_the_new_head() {
         let (of_fence, text) = (&fence[name], of_old.is_string());
         let is_missing = of_fence.is_null() && !["other", "label"].contains(&name.as_str());
         assert!(!is_missing, "1.2.0 cannot read a head without '{name}'");
-        assert!(!text || of_fence.is_string(), "{name}");
+        assert!(!text || of_fence.is_string(), "'{name}' is no text");
     }
     // 1.2.0 checks `oldest` when it starts, and `phase` for every request. It logs `oldest_release` or `label`.
     assert_eq!((&fence["oldest"], &fence["phase"]), (&2.into(), &"sealed".into()));

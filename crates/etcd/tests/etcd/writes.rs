@@ -1,4 +1,5 @@
-//! Writes that the conformance kit does not cover, such as large transactions, and the findings of a check.
+//! Writes that the conformance kit does not cover, such as large transactions; reads of changed keys; and the findings
+//! of a check.
 
 use petstore_domain::{
     Added, ApiKey, ApiKeySecret, Archive as _, CategoryId, IdempotencyId, IdempotencyRecord,
@@ -171,7 +172,7 @@ async fn only_changed_keys_are_read_again() {
     save(vec![revoked, key(4)], vec![KeyId(3)]).await;
     let (second, ids, sum) = changed(Some(first)).await;
     assert_eq!((ids, sum), (vec![2, 4], 3));
-    // A write of something else moves the position of the same keys.
+    // A new animal raises the position, and the keys keep their revision.
     add(&store).await;
     let (third, ids, _) = changed(Some(second)).await;
     assert_eq!((ids, third.revision), (vec![], second.revision));

@@ -11,7 +11,8 @@ use crate::mover::{
     step::{Change, End, Step, Work},
 };
 
-/// Returns the next step of a mover with these observations. The mover adds the labels.
+/// Returns the next step of a mover with these observations. The mover fills in the label of
+/// a sealed phase.
 pub(crate) fn next_step(seen: &Observed) -> Step {
     let (source, target) = match (&seen.source, &seen.target) {
         (Some(source), Some(target)) => (source, target),
@@ -52,7 +53,7 @@ fn hand_over(seen: &Observed, source: &StoreState, target: &StoreState) -> Step 
         let may_end = seen.ending.is_some() || seen.is_late || seen.is_rewritten(source);
         !is_sealed || !holds || may_end || cancels || seen.stage < Stage::Ready
     } else if source.phase.is_open() {
-        // A service that starts with the target switches to the source only if the source is its successor.
+        // A service that starts with the target switches to the source only if the source is the target's successor.
         is_sealed_to(target, source) && !source.is_successor_of(target)
     } else {
         is_sealed && holds || may_seal && !is_filling

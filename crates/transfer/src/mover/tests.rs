@@ -85,7 +85,7 @@ fn fault(world: &World) -> Option<&'static str> {
         return Some("no store is open");
     }
     if is_calm && !is_killed && serving.len() == 1 && world.raw.is_none() {
-        // This holds for running services, and for services that start with either store.
+        // Running services, and services that start with either store, use the open store.
         for at in 0..2 {
             let (other, current) = (&world.stores[1 - at].state, &world.stores[at].state);
             if !current.phase.is_open() && !crate::switch::takes_over(other, current) {

@@ -105,7 +105,7 @@ impl Poller {
         }
     }
 
-    /// Reads the state of the store at `place`, and publishes the result. Opens the store before if it is not open yet.
+    /// Reads the state of the store at `place`, and publishes the result. Opens the store first if it is not open yet.
     async fn poll(&self, place: usize) {
         let view = &self.current.view;
         if self.handover(place).is_none() {

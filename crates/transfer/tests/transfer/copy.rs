@@ -54,7 +54,7 @@ async fn a_copy_holds_all_but_expired_records_and_assigns_higher_identifiers() {
     let (ours, theirs) = (held(&*from).await, held(&*to).await);
     assert_eq!((&ours.0, &ours.1), (&theirs.0, &theirs.1));
     let ids: Vec<_> = theirs.2.iter().map(|record| record.id).collect();
-    assert_eq!(ids, [id(2)], "{old:?} has expired");
+    assert_eq!(ids, [id(2)], "the record of {old:?} has expired");
     assert_eq!(add(&to, "Next", None).await.id.0, 22_003);
     assert_eq!((web.id, key(&to, 2, "next").await.id), (KeyId(1), KeyId(2)));
 }

@@ -54,7 +54,7 @@ const MANY: usize = 1_001;
 struct Faulty {
     store: Arc<MemoryStore>,
     fault: Fault,
-    /// The number of faults left.
+    /// The number of faults left, for a fault that occurs once.
     left: AtomicI64,
     /// The old store, whose seal triggers a fault.
     old: Arc<MemoryStore>,
@@ -213,7 +213,7 @@ async fn additions_nearly_as_fast_as_the_copy_do_not_prevent_a_handover_even_to_
 }
 
 #[tokio::test(start_paused = true)]
-async fn writes_wait_for_less_than_a_second_and_reads_do_not() {
+async fn writes_wait_for_less_than_a_second_and_reads_hardly_wait() {
     let (old, new) = stores();
     add(&*old).await;
     let (from, to) = (side(&old, None, "old"), side(&new, None, "new"));
@@ -295,7 +295,7 @@ async fn an_unreadable_state_under_the_seal_delays_no_write_for_long() {
             longest = longest.max(began.elapsed());
             sleep(Duration::from_millis(1)).await;
         }
-        assert!(longest < Duration::from_millis(1_500), "of the target {of_target}: {longest:?}");
+        assert!(longest < Duration::from_millis(1_500), "waited {longest:?}, target: {of_target}");
     }
 }
 
@@ -422,7 +422,7 @@ async fn rows_rewritten_during_a_handover_are_never_handed_over_with_old_values(
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_error_names_an_animal_that_was_changed_after_the_copy() {
+async fn the_error_after_a_deletion_during_the_copy_names_an_animal() {
     let (old, new) = stores();
     for _ in 0..3 {
         add(&*old).await;

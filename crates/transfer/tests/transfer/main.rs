@@ -1,5 +1,5 @@
-//! Copies, verifications and handovers between stores in memory: the promises of the storage ports over two stores, and
-//! failures at each step.
+//! Copies, verifications and handovers between stores in memory, with failures at each step. The conformance kit runs
+//! on a service over two stores, before and after a handover.
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "tests")]
 

@@ -118,12 +118,12 @@ impl Harness for Pairs {
     fn unsupported(&self, capability: Capability) -> Option<&'static str> {
         match capability {
             Capability::Version | Capability::SecondHandle => None,
-            Capability::Archive | Capability::Handover => Some("these are of one store"),
+            Capability::Archive | Capability::Handover => Some("these ports are of one store"),
             Capability::Reopen
             | Capability::OtherProcess
             | Capability::Outage
             | Capability::DeletedRow
-            | Capability::RefusedRow => Some("the stores in memory are tested alone"),
+            | Capability::RefusedRow => Some("the kit also runs on a store in memory alone"),
         }
     }
 }

@@ -26,7 +26,7 @@ impl Archive for Small {
 
     async fn write_rows(&self, writer: WriterRole, rows: Rows) -> Result<u64, ArchiveError> {
         let count = rows.pets.len() + rows.keys.len() + rows.records.len();
-        assert!(count <= MAX, "{count} rows");
+        assert!(count <= MAX, "{count} rows in one call");
         self.0.write_rows(writer, rows).await
     }
 

@@ -37,7 +37,7 @@ pub(crate) async fn add(
     let request = request.map(|(id, at)| IdempotencyRequest::new(id, &pet, at));
     match PetRepository::add(store, pet, request).await.unwrap() {
         Added::Created(pet) => pet,
-        Added::Replayed(pet) => panic!("{pet:?} was there before"),
+        Added::Replayed(pet) => panic!("{pet:?} is a repeat, not new"),
     }
 }
 

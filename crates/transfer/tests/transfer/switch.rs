@@ -155,7 +155,7 @@ async fn a_key_created_after_the_handover_is_loaded_at_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn after_a_way_back_the_later_store_is_used() {
+async fn after_a_way_back_the_store_opened_last_is_used() {
     let (old, new) = stores();
     add(&*old).await;
     let (from, to) = (side(&old, None, "old"), side(&new, None, "new"));

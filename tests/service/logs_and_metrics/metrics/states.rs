@@ -70,7 +70,7 @@ fn every_live_key_has_counters_and_its_expiry() {
     assert_eq!(after.series_of(ends), 1, "only one key expires");
     let now = SystemTime::UNIX_EPOCH.elapsed().unwrap().as_secs_f64();
     let left = after.value(&of(ends, "brief")) - now;
-    assert!((29.0 * DAY..=30.0 * DAY).contains(&left), "{left}");
+    assert!((29.0 * DAY..=30.0 * DAY).contains(&left), "{left} seconds");
     // The metric shows the newest key of a name: it is valid for 30 days again, and the old key for at most 24 hours.
     store.keys(&["roll", "brief", "--overlap", "24h"]).succeeds();
     watched.until("petstore_live_keys", 3.0);

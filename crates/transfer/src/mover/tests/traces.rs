@@ -72,7 +72,8 @@ impl World {
     }
 }
 
-/// Returns a world with two animals in the source, and a mover whose next step is `before`, or that has ended.
+/// Returns a world with two animals in the source, and a mover whose next step is `before`. With `None`, the mover has
+/// ended.
 fn moving(before: Option<Change>) -> World {
     let mut world = World::new(fresh(), 0, MUCH);
     world.adds(0);
@@ -83,7 +84,7 @@ fn moving(before: Option<Change>) -> World {
 }
 
 #[test]
-fn another_movers_claim_is_no_success() {
+fn the_claim_of_another_mover_is_not_taken_for_the_lost_opening() {
     // The opening is lost, and another mover claims the target under the same revision.
     let mut world = moving(Some(Change::Open));
     world.happens(Event::HasNoAnswer(0));
@@ -231,7 +232,7 @@ fn a_move_killed_under_the_seal_can_be_continued_or_canceled() {
 }
 
 #[test]
-fn a_run_without_its_claim_keeps_its_own_reason_unless_another_mover_caused_it() {
+fn a_run_that_lost_its_claim_ends_for_its_own_reason_unless_another_mover_caused_it() {
     let [old, new] = fresh();
     let filling = new.state.next(Phase::Filling { from: old.state.id });
     for (target, ending, expected) in [

@@ -124,8 +124,11 @@ pub(super) struct Budget {
     pub(super) failures: u8,
     /// States that cannot be read.
     pub(super) unread: u8,
+    /// Runs for which the time limit under the seal passes.
     pub(super) late: u8,
+    /// Runs that are killed.
     pub(super) crashes: u8,
+    /// Runs whose user asks for a stop.
     pub(super) stops: u8,
     /// Changes of the first animal of the source by SQL.
     pub(super) sql: u8,
@@ -135,6 +138,7 @@ pub(super) struct Budget {
     pub(super) runs: u8,
     /// Runs of the mover at any time.
     pub(super) movers: u8,
+    /// Runs that cancel a handover, at any time.
     pub(super) cancels: u8,
     /// Replacements of the source's file by an earlier copy.
     pub(super) restores: u8,
@@ -145,17 +149,22 @@ pub(super) struct Budget {
 pub(super) enum Event {
     /// A service switches to the other store.
     Polls(usize),
+    /// A service adds an animal for a client, or repeats an earlier addition that the client got no answer to.
     Adds {
         service: usize,
         answered: bool,
     },
+    /// A message arrives whose sender no longer waits for an answer.
     Arrives(usize),
     IsLost(usize),
+    /// A mover begins while no other run is active.
     RunBegins,
+    /// A mover begins, possibly beside other runs.
     MoverBegins,
     CancelBegins,
     Sql,
     Stranger,
+    /// The earlier copy replaces the source's file.
     RawCopy,
     Crashes(usize),
     /// A run reads the next state.
@@ -165,7 +174,9 @@ pub(super) enum Event {
     IsToStop(usize),
     /// A run carries out its step.
     Acts(usize),
+    /// The step of a run fails without an effect.
     Fails(usize),
+    /// The step of a run gets no answer. Its message may still arrive.
     HasNoAnswer(usize),
 }
 

@@ -1,4 +1,4 @@
-//! The steps of an exploration: fewer orders of the events and fewer states, without a missing course.
+//! The steps of an exploration. Orders of events and details of states that make no difference are left out.
 
 use super::{At, Event, Flight, Observed, World};
 use crate::mover::{
@@ -36,7 +36,8 @@ impl World {
         all
     }
 
-    /// Adds the states after `event`, with and without reads of other runs before it. `next` is the state without them.
+    /// Adds the states after `event`, with and without reads of other runs before it. `next` is the state without
+    /// such reads.
     fn add_steps(
         &self,
         before: &[Event],
@@ -89,8 +90,8 @@ impl World {
         ends
     }
 
-    /// Removes what later steps do not depend on: runs that have ended, the order of runs, and the least revision. Movers
-    /// only compare revisions and raise them.
+    /// Removes what later steps do not depend on: runs that have ended, and the order of runs. Also lowers all
+    /// revisions alike, because movers only compare revisions and raise them.
     pub(in crate::mover::tests) fn simplify(&mut self) {
         let killed = self.killed;
         self.runs.retain(|run| match run.at {
