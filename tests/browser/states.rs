@@ -128,7 +128,7 @@ fn keeps_every_rule(states: &[State]) {
         for width in WIDTHS {
             browser.look(Look { width, ..PHONE });
             let shown = browser.value("document.documentElement.scrollWidth");
-            assert!(shown.as_u64() <= Some(width.into()), "{name}: {shown} on {width}");
+            assert!(shown.as_u64() <= Some(width.into()), "{name}: {shown} px wide on {width}");
             assert!(width > NARROW || stays_inside(browser), "{name}, {width}");
         }
         browser.look(DESK);
