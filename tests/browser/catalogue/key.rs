@@ -15,7 +15,7 @@ const WHOLE: &str = "pst_flDIBkGwcRKRL9GXCgaFM3UNu2jQTClj0eXusv";
 
 #[needs(chromium)]
 #[test]
-fn only_text_in_the_form_of_a_key_is_sent() {
+fn a_key_with_an_obvious_fault_is_not_sent() {
     let zoo = Zoo::open();
     let browser = zoo.visit("/catalogue", "");
     browser.requests();

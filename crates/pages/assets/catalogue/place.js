@@ -12,8 +12,8 @@ const MAX_TRAIL = 200;
 
 /**
  * Returns the place in the address. `reference` is the path and the query of the request to the service. With
- * `status=none`, `listWithoutStatus` derives its requests from the reference. `trail` lists the references of the previous pages, oldest first. `page` is the number of
- * the page, or `null` if it is unknown.
+ * `status=none`, `listWithoutStatus` derives its requests from the reference. `trail` lists the references of the
+ * previous pages, oldest first. `page` is the number of the page, or `null` if it is unknown.
  */
 export function placeOfAddress() {
   const query = new URLSearchParams(location.search);
