@@ -1,5 +1,5 @@
-//! Builds one self-contained document per page from the files in `assets/`, and a policy that allows only its script and
-//! its style, by their hashes.
+//! Builds one self-contained document per page from the files in `assets/`, and a content security policy that allows
+//! only the script and the style of the page, by their hashes.
 //!
 //! A page is `frame.html` around the `page.html` of its folder, with `shared/base.css`, `page.css`, and `main.js` after
 //! the modules that it imports. Each module becomes a function that returns its exports. So a module may use only
@@ -16,7 +16,8 @@ use std::{
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use sha2::{Digest, Sha256};
 
-/// The folders in `assets/` with their titles. The name of a folder is the path of its page. `/` leads to the first page.
+/// The folders in `assets/` and the titles of their pages. The name of a folder is the path of its page. The service
+/// redirects `/` to the first page.
 const PAGES: [(&str, &str); 2] = [("docs", "API reference"), ("catalogue", "Catalogue")];
 
 type Outcome<T> = Result<T, Box<dyn Error>>;

@@ -110,12 +110,12 @@ fn a_broken_rule_is_noticed() {
     let browser = &zoo.browser;
     let other = zoo.page("/livez").replace("127.0.0.1", "localhost");
     browser.go(&other);
-    assert!(browser.requests().iter().any(|request| request.url == other), "not noticed");
+    assert!(browser.requests().iter().any(|request| request.url == other), "not in the log");
 
     zoo.enter("/catalogue").complaints();
     browser.js(&format!("document.body.append(Object.assign(new Image, {{ src: '{other}' }}))"));
     let complaints = browser.complaints();
-    assert!(complaints.iter().any(|text| text.contains("Content Security Policy")), "not noticed");
+    assert!(complaints.iter().any(|text| text.contains("Content Security Policy")), "no complaint");
 
     let main = "const main = $('main');";
     browser.js(&format!("{main} main.append(document.createElement('button'))"));

@@ -71,7 +71,7 @@ const NAMES: [&str; 24] = [
     "Basil", "Ivy",
 ];
 
-/// Starts a service on which every state can be reached. The last animal is as wide as possible.
+/// Starts a service on which every state can be reached. The last animal has the widest name and category.
 pub(crate) fn zoo() -> Zoo {
     let store = Store::sqlite();
     let server = Launch::on(&store).flag("--environment", "staging").start();
@@ -128,7 +128,7 @@ fn keeps_every_rule(states: &[State]) {
         for width in WIDTHS {
             browser.look(Look { width, ..PHONE });
             let shown = browser.value("document.documentElement.scrollWidth");
-            assert!(shown.as_u64() <= Some(width.into()), "{name}: {shown} on {width}");
+            assert!(shown.as_u64() <= Some(width.into()), "{name}: {shown} px wide on {width}");
             assert!(width > NARROW || stays_inside(browser), "{name}, {width}");
         }
         browser.look(DESK);
@@ -302,6 +302,7 @@ fn refused(zoo: &Zoo) {
     browser.is("['name', 'categoryId'].every(id => $(`#${id}`).getAttribute('aria-describedby').split(' ').includes(`${id}-error`))", true);
 }
 
+/// The service failed, so it is not known whether the animal was added.
 fn unknown(zoo: &Zoo) {
     let browser = zoo.enter("/catalogue");
     browser.answer_instead("POST", 503, "unavailable");

@@ -111,8 +111,8 @@ impl Counter {
         Ok(text.lines().filter_map(|line| self.parse(line)).collect())
     }
 
-    /// Parses a line of perf (`5,,syscalls:sys_enter_futex,…`, where the sum is `raw_syscalls:sys_enter`) or of strace
-    /// (`5 futex`).
+    /// Parses a line of perf (`5,,syscalls:sys_enter_futex,…`) or of strace (`5 futex`). The sum of all calls has the
+    /// name `raw_syscalls:sys_enter` in the output of perf, and `total` in the output of strace.
     fn parse(self, line: &str) -> Option<(String, u64)> {
         let (count, name) = match self {
             Self::Perf => {

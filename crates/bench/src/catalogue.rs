@@ -57,7 +57,7 @@ impl Seed {
         Ok(Self { path, animals })
     }
 
-    /// Copies the store to `folder`, and returns the URL of the copy. The copy is synced, because a later write-back would
+    /// Copies the store to `folder`, and returns the URL of the copy. Syncs the copy, because a later write-back would
     /// disturb the measurement.
     pub(crate) fn copy_to(&self, folder: &Path) -> Result<String> {
         let path = folder.join("store.db");

@@ -82,7 +82,7 @@ fn page(body: &Value, limit: usize, has_next: bool) -> Result<()> {
     let pets = body.as_array().context("its body should be an array")?;
     ensure!(pets.iter().all(is_pet), "its elements should be animals");
     let ids: Vec<_> = pets.iter().filter_map(|pet| pet["id"].as_i64()).collect();
-    ensure!(ids.is_sorted_by(|a, b| a < b), "its animals should be in order");
+    ensure!(ids.is_sorted_by(|a, b| a < b), "its animals should be in the order of their ids");
     let right = if has_next { pets.len() == limit } else { (1..=limit).contains(&pets.len()) };
     ensure!(right, "it should have {limit} animals, or 1 to {limit} on the last page");
     Ok(())

@@ -45,13 +45,13 @@ impl Contest {
         median(self.ratios(Round::per_second))
     }
 
-    /// Returns the smallest and the greatest ratio of a round.
+    /// Returns the smallest and the greatest ratio of rates among the rounds.
     pub(crate) fn range(&self) -> [f64; 2] {
         let ratios = || self.ratios(Round::per_second);
         [ratios().fold(f64::INFINITY, f64::min), ratios().fold(0.0, f64::max)]
     }
 
-    /// Returns the median ratio of requests per second of processor time, which other processes hardly affect.
+    /// Returns the median ratio of the requests per second of processor time. Other processes hardly affect this ratio.
     pub(crate) fn cpu_ratio(&self) -> f64 {
         median(self.ratios(|round| 1.0 / round.cpu_per_request()))
     }

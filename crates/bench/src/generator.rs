@@ -61,8 +61,8 @@ impl Tally {
         let Self { requests, refused, broken, .. } = *self;
         ensure!(
             broken == 0 && refused == 0 && requests > 0,
-            "WRONG ANSWERS under load: of {requests} requests, {refused} were answered with 400 or \
-             above and {broken} not at all"
+            "WRONG ANSWERS under load: of {requests} requests, {refused} were answered with a status \
+             of 400 or above and {broken} not at all"
         );
         Ok(())
     }

@@ -14,7 +14,8 @@ pub(crate) fn run(load: &Load, target: Target) -> Result<Tally> {
     ask(load, target, &["--duration", &target.seconds.to_string()])
 }
 
-/// Sends the first request of `load`. `amount` holds h2load's flags for the duration or the number of requests.
+/// Runs h2load, which repeats the first request of `load` and sends no other. `amount` holds the flags for the duration
+/// or the number of requests.
 pub(crate) fn ask(load: &Load, target: Target, amount: &[&str]) -> Result<Tally> {
     let log = load.folder.join("h2load.log");
     // h2load appends to an existing log.

@@ -136,7 +136,7 @@ fn count(
     callgrind.end(COUNTED)
 }
 
-/// Sends `count` requests, from the index `start` on, and starts over at the end.
+/// Sends `count` requests, from the index `start` on. After the last of `requests`, the first follows.
 fn ask(
     client: &mut Client,
     requests: &[Request],

@@ -1,7 +1,7 @@
 //! Measures the petstore service: its speed beside bare hyper or another build, its instructions and its system calls.
 //!
-//! `workload.rs` defines the requests of clients. `contest.rs` runs two servers in turns under the same load. The reports
-//! are in `ratios.rs`, `instructions.rs` and `calls.rs`.
+//! `workload.rs` defines the requests of clients. `contest.rs` runs two servers in turns under the same load. The
+//! reports are in `ratios.rs`, `instructions.rs` and `calls.rs`.
 
 #![expect(clippy::cast_precision_loss, reason = "counts become rates and ratios, far below 2^53")]
 

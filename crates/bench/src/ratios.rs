@@ -100,7 +100,7 @@ impl Subject {
         let subject = Self { server, load, folder };
         let mut records = 0;
         while records < workload.records {
-            note(format_args!("{records} of {} records", workload.records));
+            note(format_args!("{records} of {} idempotency records", workload.records));
             let side = Side { server: &subject.server, load: &subject.load };
             let target = Target::new(&subject.server, 64, setup.effort);
             records += side.measure(Target { seconds: 10, ..target })?.tally.requests;

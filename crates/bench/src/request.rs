@@ -7,7 +7,7 @@ pub(crate) const KEY: &str = "the-key-of-the-benchmark";
 
 /// The name of the header with the idempotency key of an addition.
 pub(crate) const KEY_HEADER: &str = "Idempotency-Key";
-/// The placeholder for an idempotency key. Each sent request has a new key of the same length in its place.
+/// The placeholder for an idempotency key. Each request is sent with a new key of the same length instead.
 pub(crate) const KEY_MARK: &str = "@@@@@@@@@@@@@@@@";
 
 /// A request, and the form of a correct response.
@@ -23,7 +23,7 @@ pub(crate) struct Request {
 /// The form of a correct response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Expect {
-    /// 200 with an array of up to this number of animals, or exactly this number if there is a next page.
+    /// 200 with an array of 1 to this number of animals. If there is a next page, exactly this number.
     Page(usize),
     /// 200 with one animal.
     Pet,

@@ -25,7 +25,7 @@ pub(crate) struct Round {
 }
 
 impl Side<'_> {
-    /// Runs one round. `target` has the address of the server.
+    /// Runs one round. `target` must have the address of this server.
     pub(crate) fn measure(&self, target: Target) -> Result<Round> {
         let before = procfs::cpu(self.server.pid())?;
         let tally = if self.load.http2 {

@@ -56,7 +56,7 @@ impl Drop for Server {
     }
 }
 
-/// Returns a command that runs petstore, possibly under another program, without `PETSTORE_` variables.
+/// Returns a command that runs `program` without `PETSTORE_` variables: petstore, or a program that runs petstore.
 pub(crate) fn petstore(program: impl AsRef<OsStr>) -> Command {
     let mut command = Command::new(program);
     for (name, _) in std::env::vars_os() {

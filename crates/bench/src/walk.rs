@@ -11,8 +11,8 @@ use crate::{
 /// The number of animals between the starts of two pages.
 const STEP: usize = 3;
 
-/// Returns requests for pages of 20 that start at every third animal, shuffled the same way in every run. `filter` is a part
-/// of the query, such as `&status=sold`.
+/// Returns requests for pages of 20 that start at every third animal, shuffled the same way in every run. `filter` is a
+/// part of the query, such as `&status=sold`.
 pub(crate) fn pages(client: &mut Client, filter: &str) -> Result<Vec<Request>> {
     let mut found = Vec::new();
     let mut path = format!("/v1/pets?limit={STEP}{filter}");

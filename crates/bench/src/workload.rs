@@ -36,7 +36,7 @@ pub(crate) struct Workload {
     requests: fn(&mut Source<'_>) -> Result<Vec<Request>>,
 }
 
-/// The running service from which a workload makes its requests.
+/// The running service. Some workloads need its links, its tags or its number of animals to make their requests.
 #[derive(Debug)]
 pub(crate) struct Source<'a> {
     /// A client of the service.

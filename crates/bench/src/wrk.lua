@@ -1,5 +1,5 @@
--- Reads the prepared requests once in each thread, and sends them in turn. Replaces the placeholder of an idempotency key
--- by a new key. Prints the results in whole microseconds at the end, because wrk rounds its own output.
+-- Reads the prepared requests once in each thread, and sends them in turn. Replaces the placeholder of an idempotency
+-- key by a new key. Prints the results in whole microseconds at the end, because wrk rounds its own output.
 local threads = 0
 function setup(thread)
    thread:set("number", threads)

@@ -28,7 +28,7 @@ pub struct Page {
     pub html: String,
 }
 
-/// A page in three parts, with the name of the deployment to be inserted between them.
+/// A page in three parts, between which the name of the environment is inserted.
 struct Source {
     path: &'static str,
     policy: &'static str,

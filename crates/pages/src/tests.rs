@@ -8,8 +8,8 @@ use super::{Page, pages};
 
 /// The largest size of a compressed page, in bytes: half a second on a line of 500 kbit/s.
 const MAX_PAGE: usize = 28_000;
-/// The largest compressed size of the style and markup before the script: ten packets, the initial congestion window of TCP
-/// (RFC 6928).
+/// The largest compressed size of the style and markup before the script: ten packets, the initial congestion window of
+/// TCP (RFC 6928).
 const MAX_FIRST_ROUND_TRIP: usize = 10 * 1_460;
 
 fn compressed(text: &str) -> usize {
@@ -22,7 +22,7 @@ fn compressed(text: &str) -> usize {
 fn inside<'p>(page: &'p Page, start: &str, end: &str) -> &'p str {
     let mut parts = page.html.split(start);
     let (before, rest) = (parts.next(), parts.next().unwrap());
-    assert!(before.is_some() && parts.next().is_none(), "one {start} in {}", page.path);
+    assert!(before.is_some() && parts.next().is_none(), "{} needs exactly one {start}", page.path);
     rest.split_once(end).unwrap().0
 }
 
@@ -45,8 +45,8 @@ fn a_page_is_readable_within_one_round_trip_and_small_as_a_whole() {
     for page in pages(Some("staging")) {
         let (first, _) = page.html.split_once("<script").unwrap();
         let (first, whole) = (compressed(first), compressed(&page.html));
-        assert!(first < MAX_FIRST_ROUND_TRIP, "{}: {first}", page.path);
-        assert!(whole < MAX_PAGE, "{}: {whole}", page.path);
+        assert!(first < MAX_FIRST_ROUND_TRIP, "{}: {first} bytes", page.path);
+        assert!(whole < MAX_PAGE, "{}: {whole} bytes", page.path);
     }
 }
 
@@ -117,7 +117,7 @@ fn the_reference_is_readable_before_a_script_runs() {
     }
 }
 
-/// A proxy may serve the pages below a path prefix.
+/// A proxy may serve the pages below a path prefix, so an absolute path would lead elsewhere.
 #[test]
 fn every_address_is_relative_and_exists() {
     let known = ["docs", "catalogue", "openapi.json"];

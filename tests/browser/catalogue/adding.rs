@@ -83,7 +83,7 @@ fn a_double_press_adds_one_animal_and_keeps_the_typed_text() {
     browser.reads("#added", "Added Rex (id 1");
     browser.reads("#announcement", "Added Rex (id 1");
     assert_eq!((posts(browser).len(), zoo.everything().len()), (1, 1));
-    // A form that was changed adds another animal.
+    // A changed form is checked again.
     enter(browser, "Max", "");
     browser.reads("#add-failure", "Not added: one field needs a change.");
 

@@ -15,7 +15,7 @@ const WHOLE: &str = "pst_flDIBkGwcRKRL9GXCgaFM3UNu2jQTClj0eXusv";
 
 #[needs(chromium)]
 #[test]
-fn only_text_in_the_form_of_a_key_is_sent() {
+fn a_key_with_an_obvious_fault_is_not_sent() {
     let zoo = Zoo::open();
     let browser = zoo.visit("/catalogue", "");
     browser.requests();
@@ -89,7 +89,7 @@ fn the_key_is_stored_only_in_the_tab_and_both_pages_use_it() {
     assert!(!has_answer(browser, LIST));
     browser.focus_is_on("key");
     execute(browser, LIST, 401);
-    // If a browser forbids storage, the page keeps the key until it is closed.
+    // If a browser forbids storage, the key is lost when the page is closed or reloaded.
     let forbid = "Object.defineProperty(window, 'sessionStorage', { get() { throw new Error() } })";
     browser.devtools("Page.addScriptToEvaluateOnNewDocument", json!({ "source": forbid }));
     browser.go(&zoo.page("/catalogue"));
@@ -138,7 +138,7 @@ fn a_revoked_key_leads_back_to_the_form_and_keeps_the_typed_text() {
     browser.see("#key");
     browser.is(typed, json!(["", "", ""]));
 
-    // An addition whose key is refused adds no animal.
+    // An addition with a revoked key adds no animal, so only the outcome of the earlier addition is unknown.
     let key = zoo.new_key(&["another"]);
     let browser = zoo.enter_with("/catalogue", &key);
     browser.lose_one_answer();
@@ -153,7 +153,7 @@ fn a_revoked_key_leads_back_to_the_form_and_keeps_the_typed_text() {
     assert!(!browser.text("#add-failure").contains("Max"));
     browser.is("$('#name').value", "Max");
 
-    // The reference no longer shows that the key is accepted.
+    // The reference says that the key is no longer accepted, and forgets the key.
     let key = zoo.new_key(&["third"]);
     let browser = zoo.visit("/docs", "");
     authorize(browser, &key);

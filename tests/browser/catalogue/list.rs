@@ -96,7 +96,8 @@ fn pages_are_walked_along_the_links_and_stay_in_address_title_and_history() {
     can_turn(browser, &["first", "next"]);
 }
 
-/// The proxy strips the prefix, but this user opens the service without the proxy.
+/// Links begin with the path prefix of the public URL, which a proxy strips. This browser opens the service without the
+/// proxy.
 #[needs(chromium)]
 #[test]
 fn the_next_button_works_without_the_proxy() {
@@ -263,7 +264,7 @@ fn counts_are_made_on_demand_can_be_stopped_and_include_each_added_animal_once()
     browser.is(&format!("{BARS}[2][1]"), "64");
     browser.let_through();
 
-    // An animal that is added during a count may or may not be on the page that is held back.
+    // An animal that is added while the first or the second page of a count is held back is counted once.
     for (page, name, total) in [("limit=100'", "Ada", "253"), ("cursor'", "Bea", "254")] {
         let which =
             format!("method === 'GET' && url.includes('{page}) && !url.includes('limit=20')");
@@ -294,7 +295,7 @@ fn a_count_and_a_search_have_a_bound_and_continue_on_request() {
     browser.click("#count");
     browser.reads("#count-status", "At least 5,000 animals, counted up to id 5000");
     browser.is(&format!("{BARS}[2]"), json!(["Sold", "5,000"]));
-    // The added animal comes after the counted animals.
+    // The added animal comes after the counted animals, so it is not counted yet.
     add(browser, "Rex", "1");
     browser.reads("#added", "Added Rex");
     browser.reads("#count-status", "At least 5,000 animals");

@@ -14,14 +14,14 @@ fn sample(browser: &Browser, operation: &str, language: &str) -> String {
     browser.text(&format!("{operation} .sample"))
 }
 
-/// Each language with a program that runs it, and the program's arguments before the text.
+/// Each language with a program that runs it, and the program's arguments before the sample.
 const LANGUAGES: [(&str, &str, &[&str]); 3] = [
     ("curl", "sh", &["-c"]),
     ("Python", "python3", &["-c"]),
     ("TypeScript", "node", &["--input-type=module", "-e"]),
 ];
 
-/// Returns the output of a sample.
+/// Runs a sample with `program`, and returns its output.
 #[track_caller]
 fn run(program: &str, arguments: &[&str], sample: &str) -> String {
     let mut command = Command::new(program);

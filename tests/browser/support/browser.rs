@@ -1,4 +1,4 @@
-//! A browser for one test. Each call waits long enough for a slow machine.
+//! A browser for one test. A call that waits for something waits long enough for a slow machine.
 //!
 //! Chromium starts more slowly than most tests run, so tests use the same process one after the other. Each test has a
 //! new tab and empty storage.

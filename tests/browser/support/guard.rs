@@ -6,10 +6,8 @@ use std::{
     process::{Child, Command, Stdio},
 };
 
-/// Starts a shell that waits for the end of this process, then kills `process` and removes `folder`. A negative number
-/// is a process group.
-///
-/// The returned value holds the pipe whose end the shell waits for.
+/// Starts a shell that kills `process` and removes `folder` once this process ends or drops the returned value, which
+/// holds a pipe to the shell. A negative `process` is a process group.
 pub(crate) fn guard(process: &str, folder: &Path) -> Child {
     Command::new("sh")
         .args(["-c", "read -r _; kill -s KILL -- \"$0\"; rm -rf \"$1\""])

@@ -10,7 +10,7 @@ impl Browser {
     #[track_caller]
     pub(crate) fn see(&self, selector: &str) -> WebElement {
         let mut seen = None;
-        wait::until(selector, || {
+        wait::until(&format!("{selector} is visible"), || {
             let find = self.driver().find(By::Css(selector));
             seen = self.runtime().block_on(find).ok();
             let displayed =

@@ -12,9 +12,9 @@ impl Browser {
         self.devtools("Network.emulateNetworkConditions", network);
     }
 
-    /// Answers the requests that match `which` by `then` instead of the service. Both are JavaScript with `url`,
-    /// `method` and `signal`. `carry()` returns the answer of the service, `real` is the browser's own `fetch`, and
-    /// `refusal` makes an error of the interface.
+    /// Answers the requests that match `which` with `then` instead of the service. Both are JavaScript with `url`,
+    /// `method` and `signal`. `carry()` returns the answer of the service, `real` is the browser's own `fetch`,
+    /// `refusal` makes an error of the interface, and `gate` resolves at `let_through`. Replaces an earlier call.
     pub(crate) fn intercept(&self, which: &str, then: &str) {
         self.js(&format!(
             "const real = (window.real_fetch ??= window.fetch);
@@ -31,7 +31,7 @@ impl Browser {
     }
 
     /// Sends the requests that match `which` to the service, but holds their answers back until `let_through`.
-    /// Replaces an earlier call.
+    /// `window.held` counts the held answers. Replaces an earlier call.
     pub(crate) fn hold_answers(&self, which: &str) {
         let stop =
             "new Promise((_, stop) => signal.addEventListener('abort', () => stop(signal.reason)))";

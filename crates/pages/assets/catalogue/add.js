@@ -1,5 +1,5 @@
-// Adds the animal in the form, with one request at a time. An animal keeps its idempotency key until its outcome is known.
-// So a double click or a lost answer adds nothing twice.
+// Adds the animal in the form. Only one request runs at a time, so a double click adds one animal. An animal keeps its
+// idempotency key until it is known whether it was added, so another attempt after a lost answer adds nothing twice.
 
 import { $, announce, busy, capital, make, onPress, onSubmit, show, showFault, showText } from '../shared/dom.js';
 import { isKeyRefused, leaveIfRefused, onKeyGone } from '../shared/key.js';
@@ -72,7 +72,7 @@ function settle(submission, body, failure) {
   else if (!isKeyRefused(failure) || !submission.isLost) open.delete(body);
 }
 
-/** Returns a random UUID. `crypto.randomUUID` is missing on a page without TLS. */
+/** Returns 16 random bytes in hexadecimal. `crypto.randomUUID` is missing on a page without TLS. */
 const randomKey = () =>
   Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join('');
 
@@ -165,7 +165,7 @@ function clearAdded() {
   show($('added-show'), false);
 }
 
-/** Clears the form when the key is forgotten, but not when the key is refused. */
+/** Removes all messages when the key is gone. Empties the fields only if the user has forgotten the key. */
 function clear(reason) {
   clearAdded();
   clearFaults();

@@ -168,7 +168,7 @@ async function arriveAt({ reference, trail, page }) {
   return arrive() ? '' : 'Its page could not be shown.';
 }
 
-/** Moves the focus to the row of the animal if the shown page contains it. */
+/** Moves the focus to the row of the animal if the shown page contains it, and returns whether it does. */
 function arrive() {
   const pet = petShown(found.id);
   if (pet === undefined) return false;
@@ -187,7 +187,7 @@ function end(outcome) {
   announce(outcome);
 }
 
-/** Adds the listeners of the form and the rows. */
+/** Adds the listeners of the form, the rows, and the box with the animal. */
 export function connectFind() {
   $('found-json').append(json.element);
   onSubmit('find', find);

@@ -15,7 +15,10 @@ const TITLE = document.title;
 
 /** The requested place. */
 let place;
-/** The shown page: place, animals, text, next reference and time; `null` if none. */
+/**
+ * The shown page: place, animals, text, next reference and time; `null` if none. `listWithoutStatus` adds how far it
+ * has read (`far`), and whether more animals may follow an incomplete page (`isCut`).
+ */
 let shown = null;
 /** The controller of the current request. */
 let loading = null;
@@ -31,7 +34,7 @@ export const wantedPlace = () => place;
 /** Returns the animal with this id if the shown page contains it. */
 export const petShown = (id) => shown?.pets.find((pet) => pet.id === id);
 
-/** Shows the place in the address. */
+/** Shows the page of the list that the address names. */
 export function openPlace() {
   place = placeOfAddress();
   return load();
@@ -61,7 +64,7 @@ async function goPrevious() {
   await go(reference, trail, from.page && from.page - 1);
 }
 
-/** Reads and shows the page at the requested place. A newer call cancels an older one. After an error, the rows stay. */
+/** Reads and shows the page at the requested place. A new call cancels the previous call. An error keeps the rows. */
 export async function load() {
   loading?.abort();
   const mine = (loading = new AbortController());

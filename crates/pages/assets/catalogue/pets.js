@@ -1,4 +1,4 @@
-// Animals: requests of the public interface, and texts of the page.
+// Requests for animals through the public interface, and texts about animals.
 
 import { make, ROOT } from '../shared/dom.js';
 import { parse } from '../shared/json.js';
@@ -24,7 +24,7 @@ export const statusOf = (pet) => (STATUSES.includes(pet.status) ? pet.status : '
 /** Returns the text of a status or of `none`. */
 export const labelOf = (status) => LABELS[status];
 
-/** Returns an element with a status in its color. */
+/** Returns the badge of an animal's status. */
 export const pill = (pet) => make('span', { class: `pill ${statusOf(pet)}` }, labelOf(statusOf(pet)));
 
 /** Returns an animal in words, without its name: "id 4, category 7, sold". */
@@ -73,7 +73,7 @@ export async function askForPet(reference, options) {
 /** Requests a page. Returns its animals, each with its JSON, and the reference to the next page if there is one. */
 export async function list(reference, options) {
   const { headers, text } = await call(reference, options);
-  // An animal contains no object.
+  // An animal contains no object, so it ends at the first brace outside of a string.
   const objects = text.match(/\{(?:"(?:[^"\\]|\\.)*"|[^"}])*\}/g) ?? [];
   const pets = parseExactly(text).map((pet, index) => ({ ...pet, json: objects[index] }));
   const next = nextQuery(headers);
@@ -99,8 +99,8 @@ async function listInTime(reference, options) {
 }
 
 /**
- * Reads at most `max` pages of the list, and passes each to `take` until `take` returns `true`. Returns the reference of
- * the next page, or `null` at the end.
+ * Reads at most `max` pages of the list, and passes each to `take` until `take` returns `true`. Returns the reference
+ * of the next page, or `null` at the end.
  */
 export async function walk(reference, max, options, take) {
   let next = reference;

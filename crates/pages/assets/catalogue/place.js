@@ -1,7 +1,7 @@
 // The place in the list, kept in the address so that reload and the browser's back button work.
 //
-// The service has no filter for animals without a status, so this script filters the lists of the service for
-// `status=none`. `after` is then the id of the last animal that the previous page showed.
+// The service has no filter for animals without a status. So with `status=none`, the script reads the unfiltered list
+// and omits the other animals. `after` is then the id of the last animal that the previous page showed.
 
 import { PETS, STATUSES } from './pets.js';
 
@@ -11,9 +11,9 @@ const DEFAULT_LIMIT = 20;
 const MAX_TRAIL = 200;
 
 /**
- * Returns the place in the address. `reference` is the request to the service; with `status=none`, `listWithoutStatus`
- * makes the requests from it. `trail` lists the references of the previous pages, oldest first. `page` is the number of
- * the page, or `null` if it is unknown.
+ * Returns the place in the address. `reference` is the path and the query of the request to the service. With
+ * `status=none`, `listWithoutStatus` derives its requests from the reference. `trail` lists the references of the
+ * previous pages, oldest first. `page` is the number of the page, or `null` if it is unknown.
  */
 export function placeOfAddress() {
   const query = new URLSearchParams(location.search);

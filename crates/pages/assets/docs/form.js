@@ -3,8 +3,8 @@
 import { make, showFault } from '../shared/dom.js';
 
 /**
- * Returns the fields of the form of an operation: their elements and their values. `check` shows the error of each field,
- * moves the focus to the first error, and returns whether there is none.
+ * Returns the fields of the form of an operation: their elements and their values. `fill` sets the query parameters.
+ * `check` shows the error of each field, moves the focus to the first error, and returns whether there is none.
  */
 export function formFields(operation) {
   const fields = operation.parameters.map((parameter) => parameterField(operation, parameter));
@@ -81,7 +81,7 @@ function bodyField(operation) {
   return { field };
 }
 
-/** Returns the error of a body that is missing or not JSON, without a request. */
+/** Returns the error of a body that is missing or not JSON, or an empty text. */
 function faultOfBody(text) {
   if (text.trim() === '') return 'The body is empty. Enter a JSON object.';
   try {

@@ -80,7 +80,10 @@ function typeOf(schema) {
   return schema.format ?? schema.type ?? 'any';
 }
 
-/** Returns bounds, default, values and example of a schema, unless its description or type has them. */
+/**
+ * Returns sentences about the bounds, the default, the values and the example of a schema. Omits the range of an
+ * `int64`, lengths if the description has a range, and values if the description names all of them.
+ */
 function facts(schema, example, description = '') {
   const { minimum, maximum, minLength = 0, maxLength, maxItems, format } = schema;
   const isDescribed = /\d to \d+ /.test(description);
@@ -111,7 +114,7 @@ function headersText({ headers = {} }) {
   return fields.length > 0 && make('details', {}, make('summary', {}, 'Headers'), fieldList(fields));
 }
 
-/** Returns an error as a folded element: its codes, their causes, and the bodies. */
+/** Returns an error as a folded element: its codes, their causes, examples of the body, and headers. */
 export function errorText(answer) {
   const { status, description, examples, codes } = answer;
   return make('details', { class: 'error' },

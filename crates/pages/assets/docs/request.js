@@ -10,8 +10,8 @@ import { storedKey } from '../shared/stored.js';
 export const BASE = `${ROOT}v1`;
 
 /**
- * Returns the request of an operation. `values` maps the name of a parameter to its text; empty texts are not sent. `body`
- * is the JSON that the user typed.
+ * Returns the request of an operation. `values` maps the name of a parameter to its text; empty texts are not sent.
+ * `body` is the JSON that the user typed.
  */
 export function requestOf(operation, values, body) {
   const query = new URLSearchParams();

@@ -9,7 +9,7 @@ import { storedKey } from '../shared/stored.js';
 import { formFields } from './form.js';
 import { requestOf, sample } from './request.js';
 
-/** The functions that remove the shown answers. They run when the key is forgotten. */
+/** The functions that remove the shown answers. They run when the user forgets the key. */
 const answers = new Set();
 
 /** Removes every answer from the page. */
@@ -58,7 +58,7 @@ export function tryout(operation) {
     } finally {
       busy(execute, false);
     }
-    // If the pressed button is hidden, the focus moves on.
+    // “Next page” was hidden during the request and lost the focus. If it stays hidden, the response gets the focus.
     if (hadFocus === next && next.hidden) place.focus();
     else if (hadFocus === next) next.focus();
   }

@@ -7,8 +7,8 @@ export const ROOT = new URL('.', location.href).pathname;
 export const $ = (id) => document.getElementById(id);
 
 /**
- * Returns an element with attributes and children. Attributes of `false` or `undefined` are omitted, and an attribute of
- * `true` is empty. Children may be lists; `null`, `undefined` and `false` are omitted.
+ * Returns an element with attributes and children. Attributes of `false` or `undefined` are omitted, and an attribute
+ * of `true` is empty. Children may be lists; `null`, `undefined` and `false` are omitted.
  */
 export function make(tag, attributes = {}, ...children) {
   const element = document.createElement(tag);

@@ -17,7 +17,7 @@ export function onKeyGone(listener) {
 /** Returns whether the service refused the API key itself. */
 export const isKeyRefused = (failure) => failure instanceof Refusal && failure.status === 401;
 
-/** Forgets the key if it caused `failure`, and returns whether it did. */
+/** Forgets the key if `failure` is a refusal of the key, and returns whether it is. */
 export function leaveIfRefused(failure) {
   const refused = isKeyRefused(failure);
   if (refused) leave('This key is no longer accepted: it was revoked, or has expired.');
