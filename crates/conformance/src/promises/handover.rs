@@ -34,7 +34,7 @@ fn sealed() -> Phase {
 
 fn ensure_sealed<T, E: Into<Cause>>(what: &str, done: Result<T, E>) -> PromiseResult {
     let refused = done.is_err_and(|error| matches!(error.into(), Cause(StoreError::Sealed(_))));
-    ensure!(refused, "{what} is not refused as by a store that is not open");
+    ensure!(refused, "{what} does not fail as it must while a store is not open");
     Ok(())
 }
 
@@ -73,7 +73,7 @@ async fn refuses_everything(store: &Store, held: &Rows) -> PromiseResult {
     let highest = highest_ids(store).await?;
     ensure_sealed("a list", store.pets.list(query(9, None, None)).await)?;
     ensure_sealed("finding an animal", store.pets.find(held.pets[0].id).await)?;
-    ensure_sealed("finding no animal", store.pets.find(PetId(77_000)).await)?;
+    ensure_sealed("finding a missing animal", store.pets.find(PetId(77_000)).await)?;
     ensure_sealed("an addition", store.pets.add(rex(), None).await)?;
     let with_key = store.pets.add(rex(), Some(request("k", &rex(), 5))).await;
     ensure_sealed("an addition with a key", with_key)?;
@@ -309,7 +309,7 @@ pub(super) async fn a_mover_writes_only_to_the_store_that_it_fills(
     refused("a mover of the open store", ended.revision).await?;
     require_held(&fixture, &content).await?;
     let (next, last) = (add(to, rex()).await?.id, content.pets.last().map(|pet| pet.id));
-    ensure!(Some(next) > last, "{next} is not above all that was written");
+    ensure!(Some(next) > last, "{next} is not above all written animals");
     let next = new_key(to, key(60, "next", 30, None)).await?.id;
     let is_above = content.keys.iter().all(|key| key.id < next);
     ensure!(is_above, "{next:?} is not above all keys");

@@ -38,7 +38,7 @@ pub(super) async fn a_record_decides_until_exactly_its_expiry(fixture: Fixture) 
         let second = tried(&format!("{LIFETIME} ms later"), second)?;
         let repeat = Some(request(&key, &other, 2 * LIFETIME - 1));
         let repeat = replayed(store.pets.add(other, repeat).await?)?;
-        ensure_eq("the second's repeat", &repeat, &second)?;
+        ensure_eq("the repeat of the second", &repeat, &second)?;
     }
     ensure_eq("animals", &all(fixture.store()).await?.len(), &6)
 }
@@ -121,7 +121,7 @@ pub(super) async fn a_record_outlasts_its_deleted_animal(fixture: Fixture) -> Pr
     }
     if store.archive.is_some() {
         let highest = archive(store)?.snapshot().await?.highest_ids().await?.pet;
-        ensure!(highest >= Some(first.id), "{highest:?} is the highest ever, below {}", first.id);
+        ensure!(highest >= Some(first.id), "the highest id is {highest:?}, below {}", first.id);
     }
     let new = add(store, rex()).await?.id;
     ensure!(new > first.id, "{new} is assigned after {} was deleted", first.id);

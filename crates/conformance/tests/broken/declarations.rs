@@ -1,4 +1,4 @@
-//! Declarations of a harness, and tests of the calls that the kit makes to a harness.
+//! False declarations of a harness, and tests of what the kit does with a harness.
 
 use std::{
     collections::{BTreeSet, HashSet},
@@ -21,13 +21,13 @@ use crate::{
 
 pub(crate) const FLAWS: &[Flaw] = &[
     Flaw::new(
-        "a version is declared unsupported, and it is there",
+        "versions are declared unsupported, but the store has them",
         &["what_is_declared_unsupported_is_not_there"],
         |_| Faults::default(),
     )
     .declaring(&[Capability::Version]),
     Flaw::new(
-        "an archive is declared unsupported, and it is there",
+        "an archive is declared unsupported, but the store has it",
         &["what_is_declared_unsupported_is_not_there"],
         |_| Faults::default(),
     )
@@ -79,7 +79,7 @@ async fn every_promise_is_broken_if_the_harness_fails() {
 }
 
 #[test]
-fn a_test_of_an_unknown_promise_fails() {
+fn check_fails_for_a_promise_that_is_unknown_or_broken() {
     assert!(check(FaultyHarness(NOTHING), "no_such_promise").is_err());
     assert!(check(FaultyHarness(NOTHING), "a_fresh_store_is_empty").is_ok());
     let broken = check(Empty, "a_fresh_store_is_empty").unwrap_err();
@@ -93,7 +93,7 @@ fn promise_names_are_unique_and_every_capability_is_used() {
     assert_eq!(names.len(), PROMISES.len());
     let needed: HashSet<Capability> =
         PROMISES.iter().flat_map(|promise| promise.needs).copied().collect();
-    assert_eq!(needed.len(), 9, "a capability is in no promise");
+    assert_eq!(needed.len(), 9, "a capability is needed by no promise");
 }
 
 /// A harness that counts the closed and the removed stores. Removing a store fails if `fails` is `true`.
