@@ -108,7 +108,7 @@ impl Draft {
         Self { state, group: Group { random, writes: Vec::new() } }
     }
 
-    /// Adds a write to the group. A job first decides, then writes: it must not fail afterwards.
+    /// Adds a write to the group. A job must not fail after its first write, except within [`Self::or_nothing`].
     pub(crate) fn write(&mut self, write: Write) {
         self.state.renew(self.group.random, std::slice::from_ref(&write));
         self.state.apply_write(write.clone());
