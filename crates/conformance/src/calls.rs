@@ -122,7 +122,7 @@ pub(crate) async fn save(
     removed: Vec<KeyId>,
 ) -> PromiseResult {
     let saved = store.keys.save(load(store).await?.revision, changed, removed).await?;
-    ensure!(saved == SaveOutcome::Saved, "{saved:?}, although nobody else changes keys");
+    ensure!(saved == SaveOutcome::Saved, "a save is {saved:?}, although nobody else changes keys");
     Ok(())
 }
 
@@ -186,7 +186,7 @@ pub(crate) async fn change_state(
     new: StoreState,
 ) -> PromiseResult<StoreState> {
     let handover = handover(store)?;
-    ensure!(handover.change_state(expected, new.clone()).await?, "the state stays: no {new:?}");
+    ensure!(handover.change_state(expected, new.clone()).await?, "the state is not {new:?}");
     let stored = handover.state().await?;
     // The store keeps its own count of rewrites, which another writer may raise before the change.
     ensure_eq("the state", &stored, &StoreState { rewrites: stored.rewrites, ..new })?;

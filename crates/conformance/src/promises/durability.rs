@@ -41,7 +41,7 @@ pub(super) async fn two_that_open_a_new_store_at_once_open_the_same(
 /// Contract: two handles behave like two processes. This promise uses a real second process.
 pub(super) async fn what_another_process_does_shows_here(fixture: Fixture) -> PromiseResult {
     let act = async |action: &str| {
-        let what = format!("another process that {action}s");
+        let what = format!("'{action}' by another process");
         tried(&what, fixture.scratch.act_elsewhere(action).await)
     };
     let store = fixture.store();

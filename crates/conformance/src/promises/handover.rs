@@ -298,7 +298,7 @@ pub(super) async fn a_mover_writes_only_to_the_store_that_it_fills(
     let open = handover(to)?.state().await?;
     refused("filling an open store", open.revision).await?;
     let filling = change_phase(to, FILLING).await?;
-    refused("filling by another mover", filling.revision - 1).await?;
+    refused("filling by an earlier mover", filling.revision - 1).await?;
     refused("filling by a later mover", filling.revision + 1).await?;
     for _ in 0..2 {
         write_all(to, WriterRole::Mover(filling.revision), &content).await?;
@@ -331,7 +331,7 @@ pub(super) async fn every_change_but_an_addition_is_a_rewrite(store: Store) -> P
     let after = rewrites().await?;
     ensure!(after > before, "rows of animals are not counted");
     write_rows(&store, rows).await?;
-    ensure_eq("the rewrites after rows that were there", &rewrites().await?, &after)?;
+    ensure_eq("the rewrites after rows that were stored already", &rewrites().await?, &after)?;
     change_phase(&store, sealed()).await?;
     ensure_eq("the rewrites after a change of the state", &rewrites().await?, &after)
 }

@@ -92,7 +92,7 @@ pub(super) async fn an_animal_and_its_record_appear_together(fixture: Fixture) -
 pub(super) async fn a_replay_returns_the_animal_of_its_request(fixture: Fixture) -> PromiseResult {
     let (store, bello) = (fixture.store(), samples::pet("Bello", 2, None));
     let other = add(store, bello).await?;
-    // As if the animal of the first record had been changed since, and the animal of the second deleted.
+    // After these records are written, the first animal seems to have been changed since, and the second deleted.
     for (number, pet) in [(0, other.id), (1, PetId(5_000_000))] {
         let request = request(&format!("key-{number}"), &rex(), 0);
         let records = vec![request.into_record(pet)];
@@ -137,7 +137,7 @@ pub(super) async fn purging_keeps_to_its_limit_and_its_cutoff(store: Store) -> P
     }
     ensure_eq("purged, when none is so old", &purge(&store, at(-1), 100).await?, &0)?;
     let none = store.pets.purge_expired(at(6), 0).await?.deleted;
-    ensure_eq("purged, with a limit of none", &none, &0)?;
+    ensure_eq("purged, with a limit of 0", &none, &0)?;
     ensure_eq("purged, three at a time", &purge(&store, at(6), 3).await?, &7)?;
     ensure_eq("purged, when there are no more", &purge(&store, at(6), 3).await?, &0)?;
     for number in 0..10 {

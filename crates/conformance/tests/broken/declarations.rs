@@ -35,7 +35,7 @@ pub(crate) const FLAWS: &[Flaw] = &[
 ];
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_unsupported_promise_is_printed_as_not_checked_with_the_reason() {
+async fn a_promise_that_needs_an_unsupported_capability_is_not_checked() {
     const UNSUPPORTED: &[Capability] =
         &[Capability::Reopen, Capability::SecondHandle, Capability::Outage];
     const FLAW: &Flaw = &Flaw::new("nothing", &[], |_| Faults::default()).declaring(UNSUPPORTED);

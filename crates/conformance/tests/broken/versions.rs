@@ -45,6 +45,7 @@ fn stale(shown: Arc<Mutex<Shown>>, lasts: Duration) -> Faults {
     Faults { own_version: Some(Arc::new(own_version)), ..Faults::default() }
 }
 
+/// Returns faults that delay some calls of `version`. `slow` selects the calls by their number.
 fn slow_version(slow: fn(u64) -> bool) -> Faults {
     let calls = AtomicU64::new(0);
     let own_version = move |version| {

@@ -126,7 +126,7 @@ fn first() -> io::Result<Group> {
 fn locked(path: &Path, error: TryLockError) -> StoreError {
     match error {
         TryLockError::WouldBlock => StoreError::unavailable(format!(
-            "another process has {} open; stop that, or try again when it has ended",
+            "another process has {} open; stop that process, or try again when it has ended",
             path.display()
         )),
         TryLockError::Error(error) => StoreError::unavailable(error),
