@@ -163,7 +163,7 @@ pub(super) async fn of_saves_over_one_revision_one_is_kept(fixture: Fixture) -> 
             ensure_eq("a removal over another revision", &removal, &SaveOutcome::Conflict)?;
         }
         for store in &fixture.handles {
-            ensure_eq("the keys", &all_keys(store).await?.len(), &(before.keys.len() + 1))?;
+            ensure_eq("how many keys", &all_keys(store).await?.len(), &(before.keys.len() + 1))?;
         }
     }
     Ok(())

@@ -62,7 +62,7 @@ impl Run {
                 let (cutoff, before) = (at(self.now - LIFETIME + self.span()), self.records.len());
                 self.records.retain(|_, record| record.at > cutoff);
                 let purged = purge(store, cutoff, NO_LIMIT).await?;
-                ensure_eq("purged", &(purged as usize), &(before - self.records.len()))
+                ensure_eq("purged records", &(purged as usize), &(before - self.records.len()))
             }
             7 | 8 => self.add_key(store, step).await,
             9 => self.end_key(store).await,

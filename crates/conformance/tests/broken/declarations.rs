@@ -158,10 +158,10 @@ async fn each_store_is_closed_before_it_is_opened_again_and_removed_at_the_end()
             let outcome = run(&harness, promise).await;
             let is_kept = std::ptr::eq(flaw, NOTHING) && !fails;
             assert_eq!(outcome == Outcome::Kept, is_kept, "{name}: {outcome}");
-            assert_eq!(counts.closed.load(Ordering::SeqCst), closed, "{name}");
+            assert_eq!(counts.closed.load(Ordering::SeqCst), closed, "closed: {name}");
             // After a failed removal, the kit removes no further store.
             let expected = if fails { 1 } else { removed };
-            assert_eq!(counts.removed.load(Ordering::SeqCst), expected, "{name}");
+            assert_eq!(counts.removed.load(Ordering::SeqCst), expected, "removed: {name}");
         }
     }
 }

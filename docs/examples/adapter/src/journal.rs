@@ -172,11 +172,11 @@ mod tests {
                 }
                 fs::write(&path, bytes).unwrap();
                 let (mut journal, state) = Journal::open(&path, Access::Write).unwrap();
-                assert_eq!((journal.length, state.pets.len()), (before as u64, 0), "{torn}");
+                assert_eq!((journal.length, state.pets.len()), (before as u64, 0), "at {torn}");
                 journal.append(&group(2)).unwrap();
                 drop(journal);
                 let (_, state) = Journal::open(&path, Access::Read).unwrap();
-                assert_eq!(state.pets.len(), 1, "{torn}");
+                assert_eq!(state.pets.len(), 1, "torn at byte {torn}");
             }
         }
     }
