@@ -102,8 +102,8 @@ pub(crate) struct Draft {
 }
 
 impl Draft {
-    /// Begins a group. Its writes set the version and the key revision of the store to `random` as far as they change
-    /// animals, the state or keys.
+    /// Begins a group. A write of animals or of the state sets the version to `random`, and a write of keys sets the key
+    /// revision to `random`.
     pub(crate) fn new(state: State, random: u128) -> Self {
         Self { state, group: Group { random, writes: Vec::new() } }
     }
