@@ -34,6 +34,7 @@ def long_tests():
     for path in SOURCES:
         text = path.read_text()
         found |= set(re.findall(r"needs\([^)]*\btime\b[^)]*\)\](?:\s*#\[[^\]]*\])*\s*(?:fn\s+)?(\w+)", text))
+        # The combinations of two stores, in the macro `on_stores`.
         found |= set(re.findall(r"\((\w+) \w+ \w+,[^)]*\btime\)", text))
     return found
 

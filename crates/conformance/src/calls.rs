@@ -27,7 +27,7 @@ const NEVER: Duration = Duration::from_secs(5);
 /// The largest number of calls to the store in one [`purge`].
 const MAX_PURGES: u32 = 100;
 
-/// Adds `pet`. Breaks the promise if the store calls the addition a repeat.
+/// Adds `pet`. Breaks the promise if the store answers the addition as a repeat.
 pub(crate) async fn add(store: &Store, pet: NewPet) -> PromiseResult<Pet> {
     created(store.pets.add(pet, None).await?)
 }
@@ -45,7 +45,7 @@ pub(crate) async fn add_many(store: &Store, count: usize) -> PromiseResult<Vec<P
 pub(crate) fn created(added: Added) -> PromiseResult<Pet> {
     match added {
         Added::Created(pet) => Ok(pet),
-        Added::Replayed(pet) => Err(Failure::new(format!("the new {pet:?} is called a repeat"))),
+        Added::Replayed(pet) => Err(Failure::new(format!("the new {pet:?} counts as a repeat"))),
     }
 }
 
@@ -72,7 +72,7 @@ pub(crate) async fn purge(store: &Store, cutoff: Timestamp, limit: u32) -> Promi
             return Ok(all);
         }
     }
-    Err(Failure::new(format_args!("{MAX_PURGES} purges in a row said that there are more")))
+    Err(Failure::new(format_args!("{MAX_PURGES} purges in a row said that more are left")))
 }
 
 /// Walks the animals page by page. Returns the animals with `status`, or all animals if `status` is `None`.
@@ -122,7 +122,7 @@ pub(crate) async fn save(
     removed: Vec<KeyId>,
 ) -> PromiseResult {
     let saved = store.keys.save(load(store).await?.revision, changed, removed).await?;
-    ensure!(saved == SaveOutcome::Saved, "{saved:?}, although nobody else changes keys");
+    ensure!(saved == SaveOutcome::Saved, "a save is {saved:?}, although nobody else changes keys");
     Ok(())
 }
 
@@ -186,9 +186,9 @@ pub(crate) async fn change_state(
     new: StoreState,
 ) -> PromiseResult<StoreState> {
     let handover = handover(store)?;
-    ensure!(handover.change_state(expected, new.clone()).await?, "no change to {new:?}");
+    ensure!(handover.change_state(expected, new.clone()).await?, "the state is not {new:?}");
     let stored = handover.state().await?;
-    // Another writer may rewrite animals before the change.
+    // The store keeps its own count of rewrites, which another writer may raise before the change.
     ensure_eq("the state", &stored, &StoreState { rewrites: stored.rewrites, ..new })?;
     Ok(stored)
 }
@@ -230,7 +230,7 @@ pub(crate) fn add_at_once(
             let request = (task < with_requests).then(|| samples::request(&key, &new, 0));
             let pet = created(store.pets.add(new.clone(), request).await?)?;
             let before = added.last().map(|pet| pet.id);
-            ensure!(Some(pet.id) > before, "one caller was given {before:?} and {}", pet.id);
+            ensure!(Some(pet.id) > before, "one caller got {before:?}, and then {}", pet.id);
             added.push(new.with_id(pet.id));
             // The pause lets readers see many states.
             sleep(Duration::from_millis(1)).await;

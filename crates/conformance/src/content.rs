@@ -24,7 +24,7 @@ pub(crate) async fn require_held(fixture: &Fixture, held: &Rows) -> PromiseResul
 }
 
 async fn require_shown(store: &Store, held: &Rows) -> PromiseResult {
-    ensure_eq_lists("the list of all", &walk(store, 7, None).await?, &held.pets)?;
+    ensure_eq_lists("the list of all animals", &walk(store, 7, None).await?, &held.pets)?;
     for status in PetStatus::ALL {
         let expected = held.pets.iter().filter(|pet| pet.status == Some(status)).cloned();
         let expected: Vec<Pet> = expected.collect();

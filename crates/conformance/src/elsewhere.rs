@@ -32,7 +32,7 @@ pub async fn act(store: &Store, action: &str) -> Result<(), Failure> {
             add(store, numbered(2)).await?;
             new_key(store, key(2, "elsewhere", 0, None)).await.map(drop)
         }
-        "find-three" => ensure_eq("the animals seen elsewhere", &all(store).await?.len(), &3),
+        "find-three" => ensure_eq("how many animals elsewhere", &all(store).await?.len(), &3),
         "seal" => {
             let phase = Phase::Sealed { to: StoreId([7; 16]), label: "elsewhere".to_owned() };
             change_phase(store, phase).await.map(drop)

@@ -23,7 +23,7 @@
 //!     }
 //! }
 //!
-//! /// The place of one store.
+//! /// Where one throw-away store keeps its data: here a value in memory.
 //! struct Place(Arc<MemoryStore>);
 //!
 //! #[async_trait::async_trait]
@@ -54,8 +54,8 @@ pub use harness::{BoxError, Capability, Harness, ScratchStore, Store};
 pub use promises::{PROMISES, Promise, model::SEED_VARIABLE};
 pub use run::{Outcome, check, print_coverage, run};
 
-/// Defines one test for each promise. One more test prints how many promises are not checked, and why, because the test
-/// runner counts unchecked promises as passed.
+/// Defines one test for each promise. One more test prints how many promises are not checked, and why: without it, an
+/// unchecked promise would look like a kept one.
 ///
 /// Each test evaluates `$harness`, an expression for a [`Harness`](crate::Harness). Attributes after the expression
 /// apply to each test of a promise: `conformance_tests!(MyHarness; #[ignore = "no server"])`.

@@ -22,8 +22,8 @@ pub(crate) const ROLE: &str = "petstore";
 /// A file system in memory. Each test creates a database, which has about 300 files. On a disk, the tests of PostgreSQL
 /// take 1.5 times as long.
 const MEMORY: &str = "/dev/shm";
-/// The free space in [`MEMORY`] that a server requires, in bytes. The black-box suite needs 135 MB, and the long form
-/// of a move needs more.
+/// The free space in [`MEMORY`] that a server requires, in bytes. The black-box suite needs 135 MB, and
+/// `PETSTORE_TEST_MOVES=long` needs more.
 const ROOM: u64 = 4 << 30;
 
 /// The durability of a commit.

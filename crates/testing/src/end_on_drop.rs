@@ -111,7 +111,7 @@ mod tests {
     use crate::processes::{children_of, runs, wait_until};
 
     #[test]
-    fn a_panic_ends_the_guarded_process() {
+    fn a_panic_ends_a_guarded_process_with_its_child_and_sets_a_guarded_flag() {
         let (stop, mut all) = (AtomicBool::new(false), [const { String::new() }; 2]);
         let failed = catch_unwind(std::panic::AssertUnwindSafe(|| {
             let _threads = EndOnDrop::new(&stop);
@@ -123,7 +123,7 @@ mod tests {
             assert!(!runs(&all[0]), "an assertion that fails");
         }));
         assert!(failed.is_err() && stop.load(Ordering::SeqCst));
-        assert!(!all.iter().any(String::is_empty), "{all:?}");
+        assert!(!all.iter().any(String::is_empty), "a process did not start: {all:?}");
         // The system reaps the child of the shell a moment after the kill.
         wait_until("both processes are gone", || !all.iter().any(|process| runs(process))).unwrap();
     }

@@ -215,7 +215,7 @@ impl Node {
 
     fn post(&self, path: &str, json: &str) -> io::Result<String> {
         let address = self.endpoint().parse().map_err(io::Error::other)?;
-        // A node that is cut off does not even refuse connections.
+        // A node that is cut off does not even refuse connections, so connecting needs a time limit too.
         let mut stream = TcpStream::connect_timeout(&address, TIMEOUT)?;
         stream.set_read_timeout(Some(TIMEOUT))?;
         write!(stream, "POST {path} HTTP/1.0\r\nContent-Length: {}\r\n\r\n{json}", json.len())?;

@@ -63,7 +63,7 @@ const TOKENS: [&[u8]; 40] = [
     b"host: a\r\n",
 ];
 
-/// Runs `target` on its corpus, then on inputs mutated from it. Prints an input that makes it panic.
+/// Runs `target` on its corpus, then on inputs mutated from it. Prints the input that makes `target` panic.
 ///
 /// # Panics
 /// The target panics, or it has no corpus.

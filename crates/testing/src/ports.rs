@@ -86,7 +86,7 @@ mod tests {
         for _ in 0..150 {
             for process in [&mut one, &mut other] {
                 let port = process.next().unwrap();
-                assert!((FIRST..FIRST + BLOCKS * BLOCK).contains(&port), "{port}");
+                assert!((FIRST..FIRST + BLOCKS * BLOCK).contains(&port), "{port} is out of range");
                 assert!(!(first..first + 6).contains(&port), "{port} is taken");
                 assert!(given.insert(port), "{port} was given before");
             }

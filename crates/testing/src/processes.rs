@@ -1,4 +1,5 @@
-//! Processes in `/proc`, because a bare Debian has neither `ps` nor `kill`.
+//! Finds processes in `/proc`, and signals them by the `kill` that is built into `sh`: a bare Debian has no programs
+//! `ps` and `kill`.
 
 use std::{
     fs,

@@ -1,4 +1,4 @@
-//! Calls that run beside other calls.
+//! Calls that run at the same time as a write.
 
 use std::{
     pin::pin,
@@ -71,7 +71,7 @@ pub(super) async fn writers_go_on_beside_rows(fixture: Fixture) -> PromiseResult
     in_time("writing beside rows", limit, watch(&fixture, 1, batches, write)).await??;
     let listed = all(fixture.store()).await?;
     let mut expected = (1..=BATCHES).flat_map(|number| nine(number * 1_000_000));
-    ensure!(expected.all(|pet| listed.contains(&pet)), "not all that was written is listed");
+    ensure!(expected.all(|pet| listed.contains(&pet)), "a written animal is not in the list");
     Ok(())
 }
 

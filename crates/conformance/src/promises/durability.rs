@@ -25,14 +25,14 @@ pub(super) async fn two_that_open_a_new_store_at_once_open_the_same(
         });
         let (one, other) = (&one.await??, &other.await??);
         let (a, b) = (load(one).await?, load(other).await?);
-        ensure_eq("the keys of the two", &a, &b)?;
+        ensure_eq("the keys of both handles", &a, &b)?;
         if one.handover.is_some() {
             let (a, b) = (handover(one)?.state().await?, handover(other)?.state().await?);
-            ensure_eq("the states of the two", &a, &b)?;
+            ensure_eq("the states of both handles", &a, &b)?;
         }
         let added = [add(one, rex()).await?, add(other, numbered(1)).await?];
         for store in [one, other] {
-            ensure_eq_lists("the animals of the two", &all(store).await?, &added)?;
+            ensure_eq_lists("the animals of both handles", &all(store).await?, &added)?;
         }
     }
     Ok(())
@@ -41,7 +41,7 @@ pub(super) async fn two_that_open_a_new_store_at_once_open_the_same(
 /// Contract: two handles behave like two processes. This promise uses a real second process.
 pub(super) async fn what_another_process_does_shows_here(fixture: Fixture) -> PromiseResult {
     let act = async |action: &str| {
-        let what = format!("another process that {action}s");
+        let what = format!("'{action}' by another process");
         tried(&what, fixture.scratch.act_elsewhere(action).await)
     };
     let store = fixture.store();
@@ -95,7 +95,7 @@ pub(super) async fn a_dropped_addition_happens_whole_or_not_at_all(store: Store)
         expected.push(added);
     }
     expected.sort_by_key(|pet| pet.id);
-    let what = "the animals of dropped calls, each with its record";
+    let what = "the animals, one of each dropped addition";
     ensure_eq_lists(what, &all(&store).await?, &expected)?;
     still_works(&store).await
 }
@@ -116,7 +116,7 @@ pub(super) async fn a_refused_row_fails_its_own_request_only(fixture: Fixture) -
                 Err(AddError::Store(StoreError::Refused(reason))) if offends => {
                     ensure!(!reason.is_empty(), "a refusal gives no reason");
                 }
-                end => return Err(Failure::new(format!("breaks a rule: {offends}, but {end:?}"))),
+                end => return Err(Failure::new(format!("rule broken: {offends}; end: {end:?}"))),
             }
         }
         Ok(added)

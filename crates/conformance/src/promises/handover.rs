@@ -34,7 +34,7 @@ fn sealed() -> Phase {
 
 fn ensure_sealed<T, E: Into<Cause>>(what: &str, done: Result<T, E>) -> PromiseResult {
     let refused = done.is_err_and(|error| matches!(error.into(), Cause(StoreError::Sealed(_))));
-    ensure!(refused, "{what} is not refused as by a store that is not open");
+    ensure!(refused, "{what} does not fail as it must while a store is not open");
     Ok(())
 }
 
@@ -73,7 +73,7 @@ async fn refuses_everything(store: &Store, held: &Rows) -> PromiseResult {
     let highest = highest_ids(store).await?;
     ensure_sealed("a list", store.pets.list(query(9, None, None)).await)?;
     ensure_sealed("finding an animal", store.pets.find(held.pets[0].id).await)?;
-    ensure_sealed("finding no animal", store.pets.find(PetId(77_000)).await)?;
+    ensure_sealed("finding a missing animal", store.pets.find(PetId(77_000)).await)?;
     ensure_sealed("an addition", store.pets.add(rex(), None).await)?;
     let with_key = store.pets.add(rex(), Some(request("k", &rex(), 5))).await;
     ensure_sealed("an addition with a key", with_key)?;
@@ -298,7 +298,7 @@ pub(super) async fn a_mover_writes_only_to_the_store_that_it_fills(
     let open = handover(to)?.state().await?;
     refused("filling an open store", open.revision).await?;
     let filling = change_phase(to, FILLING).await?;
-    refused("filling by another mover", filling.revision - 1).await?;
+    refused("filling by an earlier mover", filling.revision - 1).await?;
     refused("filling by a later mover", filling.revision + 1).await?;
     for _ in 0..2 {
         write_all(to, WriterRole::Mover(filling.revision), &content).await?;
@@ -309,7 +309,7 @@ pub(super) async fn a_mover_writes_only_to_the_store_that_it_fills(
     refused("a mover of the open store", ended.revision).await?;
     require_held(&fixture, &content).await?;
     let (next, last) = (add(to, rex()).await?.id, content.pets.last().map(|pet| pet.id));
-    ensure!(Some(next) > last, "{next} is not above all that was written");
+    ensure!(Some(next) > last, "{next} is not above all written animals");
     let next = new_key(to, key(60, "next", 30, None)).await?.id;
     let is_above = content.keys.iter().all(|key| key.id < next);
     ensure!(is_above, "{next:?} is not above all keys");
@@ -331,7 +331,7 @@ pub(super) async fn every_change_but_an_addition_is_a_rewrite(store: Store) -> P
     let after = rewrites().await?;
     ensure!(after > before, "rows of animals are not counted");
     write_rows(&store, rows).await?;
-    ensure_eq("the rewrites after rows that were there", &rewrites().await?, &after)?;
+    ensure_eq("the rewrites after rows that were stored already", &rewrites().await?, &after)?;
     change_phase(&store, sealed()).await?;
     ensure_eq("the rewrites after a change of the state", &rewrites().await?, &after)
 }

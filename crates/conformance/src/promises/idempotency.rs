@@ -38,9 +38,9 @@ pub(super) async fn a_record_decides_until_exactly_its_expiry(fixture: Fixture) 
         let second = tried(&format!("{LIFETIME} ms later"), second)?;
         let repeat = Some(request(&key, &other, 2 * LIFETIME - 1));
         let repeat = replayed(store.pets.add(other, repeat).await?)?;
-        ensure_eq("the second's repeat", &repeat, &second)?;
+        ensure_eq("the repeat of the second", &repeat, &second)?;
     }
-    ensure_eq("animals", &all(fixture.store()).await?.len(), &6)
+    ensure_eq("how many animals", &all(fixture.store()).await?.len(), &6)
 }
 
 /// Contract: a record is stored under all 16 bytes of the request's id.
@@ -92,7 +92,7 @@ pub(super) async fn an_animal_and_its_record_appear_together(fixture: Fixture) -
 pub(super) async fn a_replay_returns_the_animal_of_its_request(fixture: Fixture) -> PromiseResult {
     let (store, bello) = (fixture.store(), samples::pet("Bello", 2, None));
     let other = add(store, bello).await?;
-    // As if the animal of the first record had been changed since, and the animal of the second deleted.
+    // After these records are written, the first animal seems to have been changed since, and the second deleted.
     for (number, pet) in [(0, other.id), (1, PetId(5_000_000))] {
         let request = request(&format!("key-{number}"), &rex(), 0);
         let records = vec![request.into_record(pet)];
@@ -121,7 +121,7 @@ pub(super) async fn a_record_outlasts_its_deleted_animal(fixture: Fixture) -> Pr
     }
     if store.archive.is_some() {
         let highest = archive(store)?.snapshot().await?.highest_ids().await?.pet;
-        ensure!(highest >= Some(first.id), "{highest:?} is the highest ever, below {}", first.id);
+        ensure!(highest >= Some(first.id), "the highest id is {highest:?}, below {}", first.id);
     }
     let new = add(store, rex()).await?.id;
     ensure!(new > first.id, "{new} is assigned after {} was deleted", first.id);
@@ -135,17 +135,17 @@ pub(super) async fn purging_keeps_to_its_limit_and_its_cutoff(store: Store) -> P
         let request = request(&format!("key-{number}"), &rex(), number);
         created(store.pets.add(rex(), Some(request)).await?)?;
     }
-    ensure_eq("purged, when none is so old", &purge(&store, at(-1), 100).await?, &0)?;
+    ensure_eq("purged when none is so old", &purge(&store, at(-1), 100).await?, &0)?;
     let none = store.pets.purge_expired(at(6), 0).await?.deleted;
-    ensure_eq("purged, with a limit of none", &none, &0)?;
-    ensure_eq("purged, three at a time", &purge(&store, at(6), 3).await?, &7)?;
-    ensure_eq("purged, when there are no more", &purge(&store, at(6), 3).await?, &0)?;
+    ensure_eq("purged records, with a limit of 0", &none, &0)?;
+    ensure_eq("purged records, three at a time", &purge(&store, at(6), 3).await?, &7)?;
+    ensure_eq("purged when none is left", &purge(&store, at(6), 3).await?, &0)?;
     for number in 0..10 {
         let again = request(&format!("key-{number}"), &rex(), 1000);
         let counts = matches!(store.pets.add(rex(), Some(again)).await?, Added::Replayed(_));
         ensure_eq(format!("whether record {number} is left"), &counts, &(number > 6))?;
     }
-    ensure_eq("the animals, which no purge deletes", &all(&store).await?.len(), &17)
+    ensure_eq("how many animals, which no purge deletes", &all(&store).await?.len(), &17)
 }
 
 /// Contract: a purge skips younger records, also a record that replaces an expired record meanwhile.

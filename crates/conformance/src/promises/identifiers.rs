@@ -21,7 +21,7 @@ use crate::{
 pub(super) async fn identifiers_grow_and_none_is_assigned_twice(fixture: Fixture) -> PromiseResult {
     let added = join(add_at_once(&fixture, 8, 25, 0)).await?.concat();
     let ids: HashSet<_> = added.iter().map(|pet| pet.id).collect();
-    ensure_eq("different identifiers", &ids.len(), &added.len())
+    ensure_eq("the number of different identifiers", &ids.len(), &added.len())
 }
 
 /// Contract: the store assigns identifiers above the identifiers of all rows and above `Rows::highest`, also after it

@@ -157,18 +157,19 @@ pub(super) async fn of_saves_over_one_revision_one_is_kept(fixture: Fixture) -> 
             Ok(store.keys.save(revision, vec![key], vec![]).await?)
         });
         let kept = join(tasks).await?.into_iter().filter(|end| *end == SaveOutcome::Saved).count();
-        ensure_eq("saves that were kept", &kept, &1)?;
+        ensure_eq("the number of saves that were kept", &kept, &1)?;
         for other in [revision, KeyRevision(0)] {
             let removal = fixture.store().keys.save(other, vec![], vec![id]).await?;
             ensure_eq("a removal over another revision", &removal, &SaveOutcome::Conflict)?;
         }
         for store in &fixture.handles {
-            ensure_eq("keys", &all_keys(store).await?.len(), &(before.keys.len() + 1))?;
+            ensure_eq("how many keys", &all_keys(store).await?.len(), &(before.keys.len() + 1))?;
         }
     }
     Ok(())
 }
 
+/// A clock that always shows the same time.
 struct Stopped;
 
 impl Clock for Stopped {

@@ -62,7 +62,7 @@ impl Run {
                 let (cutoff, before) = (at(self.now - LIFETIME + self.span()), self.records.len());
                 self.records.retain(|_, record| record.at > cutoff);
                 let purged = purge(store, cutoff, NO_LIMIT).await?;
-                ensure_eq("purged", &(purged as usize), &(before - self.records.len()))
+                ensure_eq("purged records", &(purged as usize), &(before - self.records.len()))
             }
             7 | 8 => self.add_key(store, step).await,
             9 => self.end_key(store).await,
@@ -107,7 +107,7 @@ impl Run {
             (Ok(Added::Created(added)), None) => {
                 ensure_eq("the animal", &added, &pet.with_id(added.id))?;
                 let highest = self.pets.last().map(|pet| pet.id);
-                ensure!(Some(added.id) > highest, "{} is not above all", added.id);
+                ensure!(Some(added.id) > highest, "{} is not above all earlier ones", added.id);
                 let record = request.map(|request| request.into_record(added.id));
                 self.records.extend(record.map(|record| (record.id, record)));
                 self.pets.push(added);
@@ -127,7 +127,7 @@ impl Run {
         let name = one_of(&mut self.random, &KEY_NAMES);
         let expires = self.random.bool().then(|| self.now + self.span() + 1);
         let id = load(store).await?.next_id;
-        ensure!(Some(id) > self.highest, "{id:?} is not above all");
+        ensure!(Some(id) > self.highest, "{id:?} is not above all earlier ones");
         let new = key(seed, name, self.now, expires).with_id(id);
         save(store, vec![new.clone()], vec![]).await?;
         self.highest = Some(id);

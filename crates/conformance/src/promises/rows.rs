@@ -88,7 +88,7 @@ pub(super) async fn a_repeated_batch_adds_nothing(fixture: Fixture) -> PromiseRe
         ensure_eq(format!("how many of batch {digest} were added at {millis}"), &actual, &added)?;
     }
     let content = read_all(store).await?;
-    ensure_eq("the animals", &content.pets.len(), &27)?;
+    ensure_eq("how many animals", &content.pets.len(), &27)?;
     let records: Vec<_> = content.records.iter().map(|record| record.pet).collect();
     let expected = [content.pets[9].id, content.pets[18].id];
     ensure_eq_lists("the animals of the records", &records, &expected)?;

@@ -56,5 +56,5 @@ pub(super) async fn a_snapshot_does_not_see_later_writes(fixture: Fixture) -> Pr
     let actual = tried("a snapshot of 2.5 s ago", read_batches(&mut *snapshot, 10).await)?;
     tried("after later writes", require(&actual, &expected))?;
     let meanwhile = all(store).await?.len();
-    ensure_eq("animals in the store meanwhile", &meanwhile, &(expected.pets.len() + 21))
+    ensure_eq("the number of animals in the store", &meanwhile, &(expected.pets.len() + 21))
 }

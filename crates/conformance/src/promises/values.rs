@@ -1,4 +1,4 @@
-//! Stored values are returned unchanged.
+//! Stored values are returned unchanged. A new store is empty, and lacks what the harness declares unsupported.
 
 use petstore_domain::{HighestIds, PetId, PetPage, StoreCounts};
 

@@ -137,7 +137,7 @@ pub(super) async fn after_a_pause_the_version_is_not_an_old_one(fixture: Fixture
     let now = reader.pets.version();
     ensure!(now != Some(before), "after a pause of 2.5 s the version is that of an older state");
     let listed = reader.pets.list(query(9, None, None)).await?;
-    ensure_eq("the animals after a pause", &listed.value.pets.len(), &1)?;
+    ensure_eq("the number of animals after a pause", &listed.value.pets.len(), &1)?;
     ensure!(listed.version != Some(before), "a list after a pause carries an old version");
     Ok(())
 }

@@ -38,7 +38,7 @@ enum Write {
 
 use Write::{Add, AddOnce, Again, Key, NewPets, OtherRows, Pets, Purge, Refuse, Reopen};
 
-/// The writes in their order, each by the next handle.
+/// The writes of services in their order, each through the next handle.
 const OF_SERVICES: [Write; 17] = [
     Add, AddOnce, Key, Pets, Add, NewPets, Pets, AddOnce, Again, OtherRows, Purge, Pets, Refuse,
     NewPets, Add, Purge, Reopen,
@@ -126,7 +126,7 @@ async fn versions(fixture: &Fixture) -> PromiseResult<Vec<CatalogueVersion>> {
     Ok(versions)
 }
 
-/// Makes the writes, each by the next handle. With a mover, the store is being filled meanwhile. Breaks the promise
+/// Makes the writes, each through the next handle. With a mover, the store is being filled meanwhile. Breaks the promise
 /// unless the store has the expected content after each write, and its version changes with the animals. The handle of
 /// the writer must show the new version immediately, the other handle soon after.
 async fn make_all(mut fixture: Fixture, writes: &[Write], by_mover: bool) -> PromiseResult {

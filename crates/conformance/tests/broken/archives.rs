@@ -159,10 +159,10 @@ pub(crate) const FLAWS: &[Flaw] = &[
     Flaw::new("a snapshot sees later writes", &[LATER], |_| {
         snapshots(SnapshotFault { live: true, ..SnapshotFault::default() })
     }),
-    Flaw::new("a snapshot ends after a second", &[LATER], |_| {
+    Flaw::new("a snapshot fails after a second", &[LATER], |_| {
         snapshots(SnapshotFault { expires: true, ..SnapshotFault::default() })
     }),
-    Flaw::new("a snapshot takes ids for text", &[ORDER], |_| {
+    Flaw::new("a snapshot reads the ids of records as text", &[ORDER], |_| {
         records(|records| read_as_text(records))
     }),
     Flaw::new("a snapshot's records are out of order", &[ORDER, LATER], |_| {
@@ -172,29 +172,27 @@ pub(crate) const FLAWS: &[Flaw] = &[
         records(|records| records.retain(|record| record.pet.0 < 70_000))
     }),
     Flaw::new(
-        "a snapshot is damaged by a purge",
+        "snapshots fail after a purge",
         &["a_write_shows_everywhere_and_changes_nothing_else"],
         damaged_by_a_purge,
     ),
-    Flaw::new("a snapshot does not know the highest animal", &[COPIED], |_| {
+    Flaw::new("a snapshot does not return the highest animal identifier", &[COPIED], |_| {
         highest(|highest| highest.pet = None)
     }),
     Flaw::new("a snapshot's highest key identifier is one too low", &[COPIED], |_| {
         highest(|highest| highest.key = highest.key.map(|KeyId(id)| KeyId(id - 1)))
     }),
-    Flaw::new("the highest animal identifier of the source is ignored", &[COPIED], |_| {
+    Flaw::new("a write of rows ignores the highest animal identifier", &[COPIED], |_| {
         edited(|rows| rows.highest.pet = None)
     }),
-    Flaw::new("the highest key identifier of the source is ignored", &[COPIED], |_| {
+    Flaw::new("a write of rows ignores the highest key identifier", &[COPIED], |_| {
         edited(|rows| rows.highest.key = None)
     }),
+    Flaw::new("reopening a store loses its highest identifiers", &[COPIED], |_| {
+        crate::reopening::changed(|content| content.highest = HighestIds::default())
+    }),
     Flaw::new(
-        "a store has forgotten its highest identifiers when it is opened again",
-        &[COPIED],
-        |_| crate::reopening::changed(|content| content.highest = HighestIds::default()),
-    ),
-    Flaw::new(
-        "rows are acknowledged and not written",
+        "rows are acknowledged, but not written",
         &[
             "a_key_that_is_there_already_is_merged",
             "rows_in_the_place_of_others_are_refused",
@@ -204,13 +202,17 @@ pub(crate) const FLAWS: &[Flaw] = &[
         ],
         |_| Faults::default().write_rows(|_, (_, rows)| async move { Ok(rows.pets.len() as u64) }),
     ),
-    Flaw::new("refused rows are passed over", &["rows_in_the_place_of_others_are_refused"], |_| {
-        Faults::default().write_rows(|store, (writer, rows)| async move {
-            Ok(store.write_rows(writer, rows).await.unwrap_or_default())
-        })
-    }),
     Flaw::new(
-        "a key with the digest of another is passed over",
+        "refused rows are acknowledged",
+        &["rows_in_the_place_of_others_are_refused"],
+        |_| {
+            Faults::default().write_rows(|store, (writer, rows)| async move {
+                Ok(store.write_rows(writer, rows).await.unwrap_or_default())
+            })
+        },
+    ),
+    Flaw::new(
+        "a key with the digest of another key is skipped",
         &["rows_in_the_place_of_others_are_refused"],
         |_| {
             Faults::default().write_rows(|store, (writer, mut rows)| async move {
@@ -222,14 +224,14 @@ pub(crate) const FLAWS: &[Flaw] = &[
             })
         },
     ),
-    Flaw::new("animals that were there are counted as new", &[WRITTEN], |_| {
+    Flaw::new("animals that the store holds already are counted as new", &[WRITTEN], |_| {
         Faults::default().write_rows(|store, (writer, rows)| async move {
             let added = rows.pets.len() as u64;
             store.write_rows(writer, rows).await.map(|_| added)
         })
     }),
     Flaw::new(
-        "rows keep the keys and records that are there",
+        "keys and records that the store holds already are skipped",
         &["a_key_that_is_there_already_is_merged", "rows_in_the_place_of_others_are_refused"],
         |_| without_old(),
     ),
@@ -259,7 +261,7 @@ pub(crate) const FLAWS: &[Flaw] = &[
         })
     }),
     Flaw::new(
-        "the record of a batch is looked up in another transaction than the write",
+        "the record of a batch is looked up in one transaction and written in another",
         &["a_repeated_batch_adds_nothing"],
         |_| {
             Faults::default().add_new(|store, (pets, mut request)| async move {
@@ -275,7 +277,7 @@ pub(crate) const FLAWS: &[Flaw] = &[
         },
     )
     .on_one_thread(),
-    Flaw::new("new animals come in another order", &[LARGE], |_| {
+    Flaw::new("new animals are added in reverse order", &[LARGE], |_| {
         Faults::default().add_new(|store, (mut pets, request)| async move {
             pets.reverse();
             store.add_new(pets, request).await

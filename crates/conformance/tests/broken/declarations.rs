@@ -1,4 +1,4 @@
-//! Declarations of a harness, and tests of the calls that the kit makes to a harness.
+//! False declarations of a harness, and tests of what the kit does with a harness.
 
 use std::{
     collections::{BTreeSet, HashSet},
@@ -21,13 +21,13 @@ use crate::{
 
 pub(crate) const FLAWS: &[Flaw] = &[
     Flaw::new(
-        "a version is declared unsupported, and it is there",
+        "versions are declared unsupported, but the store has them",
         &["what_is_declared_unsupported_is_not_there"],
         |_| Faults::default(),
     )
     .declaring(&[Capability::Version]),
     Flaw::new(
-        "an archive is declared unsupported, and it is there",
+        "an archive is declared unsupported, but the store has it",
         &["what_is_declared_unsupported_is_not_there"],
         |_| Faults::default(),
     )
@@ -35,7 +35,7 @@ pub(crate) const FLAWS: &[Flaw] = &[
 ];
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_unsupported_promise_is_printed_as_not_checked_with_the_reason() {
+async fn a_promise_that_needs_an_unsupported_capability_is_not_checked() {
     const UNSUPPORTED: &[Capability] =
         &[Capability::Reopen, Capability::SecondHandle, Capability::Outage];
     const FLAW: &Flaw = &Flaw::new("nothing", &[], |_| Faults::default()).declaring(UNSUPPORTED);
@@ -79,7 +79,7 @@ async fn every_promise_is_broken_if_the_harness_fails() {
 }
 
 #[test]
-fn a_test_of_an_unknown_promise_fails() {
+fn check_fails_for_a_promise_that_is_unknown_or_broken() {
     assert!(check(FaultyHarness(NOTHING), "no_such_promise").is_err());
     assert!(check(FaultyHarness(NOTHING), "a_fresh_store_is_empty").is_ok());
     let broken = check(Empty, "a_fresh_store_is_empty").unwrap_err();
@@ -93,7 +93,7 @@ fn promise_names_are_unique_and_every_capability_is_used() {
     assert_eq!(names.len(), PROMISES.len());
     let needed: HashSet<Capability> =
         PROMISES.iter().flat_map(|promise| promise.needs).copied().collect();
-    assert_eq!(needed.len(), 9, "a capability is in no promise");
+    assert_eq!(needed.len(), 9, "a capability is needed by no promise");
 }
 
 /// A harness that counts the closed and the removed stores. Removing a store fails if `fails` is `true`.
@@ -158,10 +158,10 @@ async fn each_store_is_closed_before_it_is_opened_again_and_removed_at_the_end()
             let outcome = run(&harness, promise).await;
             let is_kept = std::ptr::eq(flaw, NOTHING) && !fails;
             assert_eq!(outcome == Outcome::Kept, is_kept, "{name}: {outcome}");
-            assert_eq!(counts.closed.load(Ordering::SeqCst), closed, "{name}");
+            assert_eq!(counts.closed.load(Ordering::SeqCst), closed, "closed: {name}");
             // After a failed removal, the kit removes no further store.
             let expected = if fails { 1 } else { removed };
-            assert_eq!(counts.removed.load(Ordering::SeqCst), expected, "{name}");
+            assert_eq!(counts.removed.load(Ordering::SeqCst), expected, "removed: {name}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Faults of an adapter over the store in memory: closures in front of its calls.
+//! Faults of an adapter over the store in memory: closures that run instead of its calls.
 
 use std::{pin::Pin, sync::Arc};
 

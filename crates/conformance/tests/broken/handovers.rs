@@ -1,4 +1,4 @@
-//! Flaws of a store that is handed over while it is in use.
+//! Flaws of the state of a store, and of a store that is handed over while it is in use.
 
 use std::{
     sync::{
@@ -20,7 +20,7 @@ use crate::{
     flaw::Flaw,
 };
 
-/// Writes rows as the writer that `change` returns for the given writer and the store's state.
+/// Replaces the writer of rows by the writer that `change` returns. `change` also sees the state of the store.
 pub(crate) fn written_by(change: fn(WriterRole, &StoreState) -> WriterRole) -> Faults {
     Faults::default().write_rows(move |store, (writer, rows)| async move {
         let writer = change(writer, &store.state().await?);
@@ -28,7 +28,7 @@ pub(crate) fn written_by(change: fn(WriterRole, &StoreState) -> WriterRole) -> F
     })
 }
 
-/// Edits each change of the state by `change` before it is made.
+/// Edits the expected revision and the new state by `change`, which also sees the stored state.
 fn changes(change: fn(&mut i64, &mut StoreState, &StoreState)) -> Faults {
     Faults::default().change_state(move |store, (mut expected, mut new)| async move {
         change(&mut expected, &mut new, &store.state().await?);
@@ -110,34 +110,44 @@ const REWRITES: &str = "every_change_but_an_addition_is_a_rewrite";
 const READS: &str = "a_sealed_store_is_read_by_handles_opened_for_it";
 
 pub(crate) const FLAWS: &[Flaw] = &[
-    Flaw::new("a seal keeps nobody out", &[REFUSES, SEALS, READS], |_| {
-        Faults::default()
-            .add(|store, (pet, request)| async move {
-                unfenced(&store, PetRepository::add(&*store, pet, request)).await
-            })
-            .list(|store, query| async move {
-                unfenced(&store, PetRepository::list(&*store, query)).await
-            })
-    })
+    Flaw::new(
+        "a sealed store accepts additions and lists animals",
+        &[REFUSES, SEALS, READS],
+        |_| {
+            Faults::default()
+                .add(|store, (pet, request)| async move {
+                    unfenced(&store, PetRepository::add(&*store, pet, request)).await
+                })
+                .list(|store, query| async move {
+                    unfenced(&store, PetRepository::list(&*store, query)).await
+                })
+        },
+    )
     .on_one_thread(),
     Flaw::new("a handle notices only its own changes of the state", &[REFUSES, SEALS], |_| {
         own_changes_alone()
     })
     .on_one_thread(),
-    Flaw::new("a handle reads by a state that is up to 30 ms old", &[REFUSES], |_| cached_state())
-        .on_one_thread(),
+    Flaw::new("a handle lists animals by a state that is up to 30 ms old", &[REFUSES], |_| {
+        cached_state()
+    })
+    .on_one_thread(),
     Flaw::new("an addition checks the state in another transaction", &[SEALS], |_| {
         checked_before()
     })
     .on_one_thread(),
-    Flaw::new("after a seal a handle never knows a version again", &[SEALS], |_| {
-        let is_dead = AtomicBool::new(false);
-        let own_version = move |version: Version| {
-            is_dead.fetch_or(version.is_none(), Ordering::SeqCst);
-            version.filter(|_| !is_dead.load(Ordering::SeqCst))
-        };
-        Faults { own_version: Some(Arc::new(own_version)), ..Faults::default() }
-    }),
+    Flaw::new(
+        "after a seal, a handle has no version even when the store is open again",
+        &[SEALS],
+        |_| {
+            let is_dead = AtomicBool::new(false);
+            let own_version = move |version: Version| {
+                is_dead.fetch_or(version.is_none(), Ordering::SeqCst);
+                version.filter(|_| !is_dead.load(Ordering::SeqCst))
+            };
+            Faults { own_version: Some(Arc::new(own_version)), ..Faults::default() }
+        },
+    ),
     Flaw::new("a sealed store keeps its version", &[REFUSES, READS], |_| {
         let last: Mutex<Version> = Mutex::default();
         let own_version = move |version: Version| {
@@ -147,12 +157,14 @@ pub(crate) const FLAWS: &[Flaw] = &[
         };
         Faults { own_version: Some(Arc::new(own_version)), ..Faults::default() }
     }),
-    Flaw::new("a change does not compare the revision", &[REPLACED], |_| {
+    Flaw::new("a change of the state does not compare the revision", &[REPLACED], |_| {
         changes(|expected, _, stored| *expected = stored.revision)
     }),
-    Flaw::new("a store counts its revisions itself", &[REPLACED], |_| {
-        changes(|expected, new, _| new.revision = *expected + 1)
-    }),
+    Flaw::new(
+        "a change of the state ignores the new revision, and stores the next one",
+        &[REPLACED],
+        |_| changes(|expected, new, _| new.revision = *expected + 1),
+    ),
     Flaw::new("a change of the state stores the given rewrites", &[REPLACED], |notes| {
         let (takes, taken) = (Arc::clone(notes), Arc::clone(notes));
         Faults::default()
@@ -206,13 +218,13 @@ pub(crate) const FLAWS: &[Flaw] = &[
             Ok(state)
         })
     }),
-    Flaw::new("two movers fill one store", &[FILLS], |_| {
+    Flaw::new("a store that is filled accepts rows of any mover", &[FILLS], |_| {
         written_by(|writer, state| match writer {
             WriterRole::Service => writer,
             WriterRole::Mover(_) => WriterRole::Mover(state.revision),
         })
     }),
-    Flaw::new("a mover continues when the store is open", &[FILLS], |_| {
+    Flaw::new("an open store accepts rows of a mover", &[FILLS], |_| {
         written_by(|writer, state| if state.phase.is_open() { WriterRole::Service } else { writer })
     }),
     Flaw::new("no handle reads a sealed store", &[READS], |_| {
@@ -222,7 +234,7 @@ pub(crate) const FLAWS: &[Flaw] = &[
         })
     }),
     Flaw::new(
-        "a snapshot shows animals while lower ones are being added",
+        "a snapshot lacks an animal that is being added, and shows later ones",
         &["a_snapshot_is_complete_up_to_its_last_animal"],
         |notes| {
             let (adds, lists) = (Arc::clone(notes), Arc::clone(notes));

@@ -108,6 +108,7 @@ impl ScratchStore for Disk {
 
     async fn act_elsewhere(&self, action: &str) -> Result<(), BoxError> {
         if (self.flaw.faults)(&self.notes).alone {
+            // The action runs on a copy, so this store does not change.
             let elsewhere = Arc::new(changed(&self.handle(false), |_| ()).await?);
             let store = Store::with_archive(elsewhere.clone()).with_handover(elsewhere);
             let _ = act(&store, action).await;
@@ -127,7 +128,7 @@ impl ScratchStore for Disk {
     }
 }
 
-/// Creates a store with the content of `store` after `change`.
+/// Creates a store with the content of `store`, changed by `change`.
 async fn changed(store: &MemoryStore, change: fn(&mut Content)) -> Result<MemoryStore, BoxError> {
     let mut snapshot = store.snapshot().await?;
     let mut content = Content {

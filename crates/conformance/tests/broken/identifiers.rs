@@ -22,7 +22,7 @@ async fn is_full(store: &MemoryStore) -> Result<bool, StoreError> {
     Ok(store.find(PetId(i64::MAX)).await?.value.is_some())
 }
 
-/// Adds animals by `instead` once no identifier is left.
+/// Additions that call `instead` once no identifier is left.
 fn behind_the_highest(instead: fn(Arc<MemoryStore>, NewPet, Request) -> Addition) -> Faults {
     Faults::default().add(move |store, (pet, request)| async move {
         if is_full(&store).await? {
@@ -65,7 +65,7 @@ fn gone(notes: &Notes) -> Result<(), StoreError> {
 const HIGHEST: &[&str] = &["where_no_identifier_is_left_all_else_goes_on"];
 
 pub(crate) const FLAWS: &[Flaw] = &[
-    Flaw::new("identifiers wrap to negative ones", HIGHEST, |_| {
+    Flaw::new("the identifier after the highest one is negative", HIGHEST, |_| {
         behind_the_highest(|store, pet, _| under(store, pet, i64::MIN))
     }),
     Flaw::new("the highest identifier is assigned again", HIGHEST, |_| {
@@ -73,12 +73,12 @@ pub(crate) const FLAWS: &[Flaw] = &[
             Box::pin(async move { Ok(Added::Created(pet.with_id(PetId(i64::MAX)))) })
         })
     }),
-    Flaw::new("an addition without an identifier left is unavailable", HIGHEST, |_| {
+    Flaw::new("an addition is unavailable when no identifier is left", HIGHEST, |_| {
         behind_the_highest(|_, _, _| {
             Box::pin(async { Err(StoreError::unavailable("no identifier is left").into()) })
         })
     }),
-    Flaw::new("an addition without an identifier leaves its record", HIGHEST, |_| {
+    Flaw::new("an addition that finds no identifier left stores its record", HIGHEST, |_| {
         behind_the_highest(|store, _, request| {
             Box::pin(async move {
                 let record = request.map(|request| request.into_record(PetId(i64::MAX)));
@@ -111,14 +111,18 @@ pub(crate) const FLAWS: &[Flaw] = &[
             })
         })
     }),
-    Flaw::new("many new animals wrap to negative identifiers", HIGHEST, |_| {
-        Faults::default().add_new(|store, (pets, request)| async move {
-            if !is_full(&store).await? {
-                return store.add_new(pets, request).await;
-            }
-            let pets = (i64::MIN..).zip(pets).map(|(id, pet)| pet.with_id(PetId(id)));
-            let rows = Rows { pets: pets.collect(), ..Rows::default() };
-            store.write_rows(WriterRole::Service, rows).await
-        })
-    }),
+    Flaw::new(
+        "a batch of new animals after the highest identifier gets negative ones",
+        HIGHEST,
+        |_| {
+            Faults::default().add_new(|store, (pets, request)| async move {
+                if !is_full(&store).await? {
+                    return store.add_new(pets, request).await;
+                }
+                let pets = (i64::MIN..).zip(pets).map(|(id, pet)| pet.with_id(PetId(id)));
+                let rows = Rows { pets: pets.collect(), ..Rows::default() };
+                store.write_rows(WriterRole::Service, rows).await
+            })
+        },
+    ),
 ];

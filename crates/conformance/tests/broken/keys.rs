@@ -67,7 +67,7 @@ async fn force(
 
 pub(crate) const FLAWS: &[Flaw] = &[
     Flaw::new(
-        "every key is loaded as one that may do everything",
+        "every key is loaded with full rights",
         &["a_key_comes_back_as_it_was_given"],
         |_| change_keys(|keys| keys.iter_mut().for_each(|key| key.rights = KeyRights::Full)),
     ),
@@ -84,7 +84,7 @@ pub(crate) const FLAWS: &[Flaw] = &[
         |_| change_keys(|keys| keys.retain(|key| key.revoked_at.is_none())),
     ),
     Flaw::new(
-        "a save is acknowledged and not made",
+        "a save is acknowledged, but changes nothing",
         &[
             "a_key_comes_back_as_it_was_given",
             "a_write_shows_everywhere_and_changes_nothing_else",
@@ -97,7 +97,7 @@ pub(crate) const FLAWS: &[Flaw] = &[
             store.save(expected, changed, vec![]).await
         })
     }),
-    Flaw::new("a save writes the last use", &["a_save_keeps_the_latest_use"], |_| {
+    Flaw::new("a save stores the last use of its keys", &["a_save_keeps_the_latest_use"], |_| {
         Faults::default().save(|store, (expected, changed, removed)| async move {
             let uses = changed.iter().filter_map(|key| Some((key.id, key.last_used_at?)));
             let uses = uses.collect();
@@ -107,7 +107,7 @@ pub(crate) const FLAWS: &[Flaw] = &[
         })
     }),
     Flaw::new(
-        "a save merges a key with the stored one: an end cannot be taken back",
+        "a save merges a key with the stored one, so an expiry or revocation cannot be removed",
         &["random_commands_do_as_the_model_does"],
         |_| {
             Faults::default().save(|store, (expected, changed, removed)| async move {
@@ -130,7 +130,7 @@ pub(crate) const FLAWS: &[Flaw] = &[
         },
     ),
     Flaw::new(
-        "looking at the revision and saving are two steps",
+        "a save compares the revision in one transaction and writes in another",
         &["of_saves_over_one_revision_one_is_kept"],
         |_| {
             Faults::default().save(|store, (expected, changed, removed)| async move {
@@ -161,15 +161,17 @@ pub(crate) const FLAWS: &[Flaw] = &[
     Flaw::new("the revisions of all stores count from 0", &["a_revision_never_comes_back"], |_| {
         mask_revision(|loaded| loaded.revision.0 & u128::from(u64::MAX))
     }),
-    Flaw::new("a use is a change", &["a_revision_never_comes_back"], |_| {
+    Flaw::new("the use of a key changes the revision", &["a_revision_never_comes_back"], |_| {
         mask_revision(|loaded| {
             let uses = loaded.keys.iter().filter_map(|key| key.last_used_at);
             loaded.revision.0 ^ u128::from(uses.map(|at| at.0).sum::<i64>().unsigned_abs()) << 32
         })
     }),
-    Flaw::new("every load returns every key", &["a_revision_never_comes_back"], |_| {
-        Faults::default().load(|store, _| async move { store.load(None).await })
-    }),
+    Flaw::new(
+        "a load returns all keys even if their revision is known",
+        &["a_revision_never_comes_back"],
+        |_| Faults::default().load(|store, _| async move { store.load(None).await }),
+    ),
     Flaw::new(
         "a load after the first says that nothing has changed",
         &["a_revision_never_comes_back"],
@@ -188,7 +190,7 @@ pub(crate) const FLAWS: &[Flaw] = &[
             })
         },
     ),
-    Flaw::new("only new keys are changes", &["a_key_ring_follows_every_change"], |_| {
+    Flaw::new("the changes contain only new keys", &["a_key_ring_follows_every_change"], |_| {
         Faults::default().load_changes(|store, known| async move {
             let mut changes: KeyChanges = load_keys(&*store).await?.into();
             let highest = known.map_or(0, |known| known.position);
@@ -206,23 +208,23 @@ pub(crate) const FLAWS: &[Flaw] = &[
             }
         })
     }),
-    Flaw::new("a save takes fifty keys", &["a_save_takes_a_hundred_keys"], |_| {
-        Faults::default().save(|store, (expected, changed, removed)| async move {
-            if changed.len() + removed.len() > 50 {
-                return Err(StoreError::unavailable("the transaction is too large"));
-            }
-            store.save(expected, changed, removed).await
-        })
-    }),
     Flaw::new(
-        "a digest that is stored already is acknowledged again",
-        &["a_digest_of_another_key_is_refused"],
+        "a save of more than fifty keys is unavailable",
+        &["a_save_takes_a_hundred_keys"],
         |_| {
             Faults::default().save(|store, (expected, changed, removed)| async move {
-                Ok(store.save(expected, changed, removed).await.unwrap_or(SaveOutcome::Saved))
+                if changed.len() + removed.len() > 50 {
+                    return Err(StoreError::unavailable("the transaction is too large"));
+                }
+                store.save(expected, changed, removed).await
             })
         },
     ),
+    Flaw::new("a refused save is acknowledged", &["a_digest_of_another_key_is_refused"], |_| {
+        Faults::default().save(|store, (expected, changed, removed)| async move {
+            Ok(store.save(expected, changed, removed).await.unwrap_or(SaveOutcome::Saved))
+        })
+    }),
     Flaw::new(
         "a save writes its keys one by one, up to the refused key",
         &["a_digest_of_another_key_is_refused"],
@@ -239,7 +241,7 @@ pub(crate) const FLAWS: &[Flaw] = &[
         },
     ),
     Flaw::new(
-        "a digest that is stored already is unavailable",
+        "a refused save is reported as unavailable",
         &["a_digest_of_another_key_is_refused"],
         |_| {
             Faults::default().save(|store, (expected, changed, removed)| async move {
@@ -269,34 +271,34 @@ pub(crate) const FLAWS: &[Flaw] = &[
             })
         },
     ),
-    Flaw::new("the keys themselves make the revision", &["a_revision_never_comes_back"], |_| {
+    Flaw::new("the revision is computed from the keys", &["a_revision_never_comes_back"], |_| {
         mask_revision(|loaded| {
             let keys = loaded.keys.iter().map(|key| (key.digest.0[0], key.revoked_at));
             let text = format!("{:?}", keys.collect::<Vec<_>>());
             text.bytes().fold(7, |hash, byte| hash * 31 % (1 << 100) + u128::from(byte))
         })
     }),
-    Flaw::new("the millisecond makes the revision", &["a_revision_never_comes_back"], |notes| {
-        let (stamps, begun) = (Arc::clone(notes), std::time::Instant::now());
-        mask_revision(move |loaded| {
-            // The time at which this revision was first seen.
-            let mut seen = stamps.uses.lock().unwrap();
-            let known = KeyId(i64::try_from(loaded.revision.0 & u128::from(u32::MAX)).unwrap());
-            let now = i64::try_from(begun.elapsed().as_millis()).unwrap();
-            u128::from(
-                seen.entry(known).or_insert(petstore_domain::Timestamp(now)).0.unsigned_abs(),
-            )
-        })
-    }),
     Flaw::new(
-        "keys that have expired by the clock are not loaded",
-        &["a_key_comes_back_as_it_was_given"],
-        |_| {
-            change_keys(|keys| {
-                keys.retain(|key| key.expires_at.is_none_or(|at| at.0 > 1_700_000_000_000));
+        "the revision is the time in milliseconds",
+        &["a_revision_never_comes_back"],
+        |notes| {
+            let (stamps, begun) = (Arc::clone(notes), std::time::Instant::now());
+            mask_revision(move |loaded| {
+                // The time at which this revision was first seen.
+                let mut seen = stamps.uses.lock().unwrap();
+                let known = KeyId(i64::try_from(loaded.revision.0 & u128::from(u32::MAX)).unwrap());
+                let now = i64::try_from(begun.elapsed().as_millis()).unwrap();
+                u128::from(
+                    seen.entry(known).or_insert(petstore_domain::Timestamp(now)).0.unsigned_abs(),
+                )
             })
         },
     ),
+    Flaw::new("expired keys are not loaded", &["a_key_comes_back_as_it_was_given"], |_| {
+        change_keys(|keys| {
+            keys.retain(|key| key.expires_at.is_none_or(|at| at.0 > 1_700_000_000_000));
+        })
+    }),
     Flaw::new(
         "the use that was noted last counts, not the latest one",
         &["a_save_keeps_the_latest_use"],
@@ -314,13 +316,17 @@ pub(crate) const FLAWS: &[Flaw] = &[
             })
         },
     ),
-    Flaw::new("uses of a key that is gone are an error", &["a_save_keeps_the_latest_use"], |_| {
-        Faults::default().note_uses(|store, uses| async move {
-            let keys = load_keys(&*store).await?.keys;
-            if uses.iter().any(|(id, _)| keys.iter().all(|key| key.id != *id)) {
-                return Err(StoreError::refused("there is no such key"));
-            }
-            store.note_uses(uses).await
-        })
-    }),
+    Flaw::new(
+        "noting the use of a removed key is an error",
+        &["a_save_keeps_the_latest_use"],
+        |_| {
+            Faults::default().note_uses(|store, uses| async move {
+                let keys = load_keys(&*store).await?.keys;
+                if uses.iter().any(|(id, _)| keys.iter().all(|key| key.id != *id)) {
+                    return Err(StoreError::refused("there is no such key"));
+                }
+                store.note_uses(uses).await
+            })
+        },
+    ),
 ];

@@ -12,7 +12,7 @@ fn rex() -> NewPet {
 
 pub(crate) const FLAWS: &[Flaw] = &[
     Flaw::new(
-        "an empty page invents an animal",
+        "an empty page shows an animal that does not exist",
         &["a_fresh_store_is_empty", "a_page_is_the_query_s_and_says_whether_more_follow"],
         |_| {
             Faults::change_page(|_, PetPage { pets, .. }| {
@@ -66,12 +66,12 @@ pub(crate) const FLAWS: &[Flaw] = &[
         },
     ),
     Flaw::new(
-        "`more` counts animals that the filter leaves out",
+        "`more` is true for every page with a filter",
         &["a_page_is_the_query_s_and_says_whether_more_follow"],
         |_| Faults::change_page(|query, page| page.more |= query.status.is_some()),
     ),
     Flaw::new(
-        "a page is one animal short",
+        "a page of two animals or more lacks its last one",
         &["a_page_is_the_query_s_and_says_whether_more_follow"],
         |_| {
             Faults::change_page(|_, page| {
@@ -99,7 +99,7 @@ pub(crate) const FLAWS: &[Flaw] = &[
         |_| Faults::change_query(|query| PetQuery { status: None, ..query }),
     ),
     Flaw::new(
-        "a page begins with the animal that the page before ended with",
+        "a page begins with the last animal of the previous page",
         &[
             "a_page_is_the_query_s_and_says_whether_more_follow",
             "a_walk_meets_what_was_there_exactly_once",

@@ -65,7 +65,7 @@ async fn catches(harness: &Arc<dyn Harness>, promise: &Promise) -> bool {
     false
 }
 
-/// Asserts that every promise in `caught_by` catches its flaw. Most checks only wait, so all flaws are tried together.
+/// Asserts that every promise in `caught_by` catches its flaw. Most checks only wait, so all flaws are tried at once.
 fn all_are_caught(flaws: &'static [Flaw]) {
     let missed: Vec<_> = thread::scope(|scope| {
         let running: Vec<_> = flaws.iter().map(|flaw| scope.spawn(|| missed(flaw))).collect();
@@ -109,7 +109,7 @@ caught! {
     flaws_during_an_outage_are_caught: outages;
     flaws_of_snapshots_and_restores_are_caught: archives;
     flaws_of_handovers_are_caught: handovers;
-    flaws_of_one_kind_of_write_are_caught: writes;
+    flaws_of_writing_rows_are_caught: writes;
     false_declarations_are_caught: declarations;
 }
 
@@ -118,7 +118,7 @@ fn every_promise_catches_some_flaw() {
     let named: BTreeSet<_> =
         TABLES.iter().flat_map(|flaws| flaws.iter()).flat_map(|flaw| flaw.caught_by).collect();
     for promise in PROMISES {
-        assert!(named.contains(&promise.name), "no flaw is named for {}", promise.name);
+        assert!(named.contains(&promise.name), "no flaw must be caught by {}", promise.name);
     }
 }
 

@@ -23,7 +23,7 @@ pub(crate) const FLAWS: &[Flaw] = &[
     Flaw::new("a write is acknowledged during an outage", EVERY, |_| {
         Faults::default().unreachable(|_, ()| async { Ok(()) })
     }),
-    Flaw::new("a store does not come back after an outage", EVERY, |notes| {
+    Flaw::new("additions still fail after an outage", EVERY, |notes| {
         let (lost, is_lost) = (Arc::clone(notes), Arc::clone(notes));
         let gone = || StoreError::unavailable("the connection is gone");
         Faults::default()

@@ -35,14 +35,18 @@ pub(crate) const FLAWS: &[Flaw] = &[
             })
         },
     ),
-    Flaw::new("a category is cut to 32 bits", &["an_animal_comes_back_as_it_was_given"], |_| {
-        Faults::change_pet(|pet| {
-            let category = pet.category_id.0.clamp(i32::MIN.into(), i32::MAX.into());
-            NewPet { category_id: CategoryId(category), ..pet }
-        })
-    }),
     Flaw::new(
-        "every seventh animal is acknowledged under the identifier of the one before",
+        "a category is limited to 32 bits",
+        &["an_animal_comes_back_as_it_was_given"],
+        |_| {
+            Faults::change_pet(|pet| {
+                let category = pet.category_id.0.clamp(i32::MIN.into(), i32::MAX.into());
+                NewPet { category_id: CategoryId(category), ..pet }
+            })
+        },
+    ),
+    Flaw::new(
+        "every seventh animal is acknowledged with the previous identifier, and not stored",
         &[
             "a_write_shows_everywhere_and_changes_nothing_else",
             "identifiers_grow_and_none_is_assigned_twice",
@@ -86,17 +90,13 @@ pub(crate) const FLAWS: &[Flaw] = &[
             )
         },
     ),
-    Flaw::new(
-        "finding an animal that is not there panics",
-        &["an_animal_comes_back_as_it_was_given"],
-        |_| {
-            Faults::default().find(|store, id| async move {
-                let found = store.find(id).await?;
-                assert!(found.value.is_some(), "no animal {id}");
-                Ok(found)
-            })
-        },
-    ),
+    Flaw::new("finding a missing animal panics", &["an_animal_comes_back_as_it_was_given"], |_| {
+        Faults::default().find(|store, id| async move {
+            let found = store.find(id).await?;
+            assert!(found.value.is_some(), "no animal {id}");
+            Ok(found)
+        })
+    }),
     Flaw::new(
         "an addition blocks its thread",
         &["a_write_that_waits_holds_up_no_other_task"],
@@ -123,13 +123,13 @@ pub(crate) const FLAWS: &[Flaw] = &[
         |_| refusing(|error| error),
     ),
     Flaw::new(
-        "a refused row is unavailable",
+        "a refused row is reported as unavailable",
         &["a_refused_row_fails_its_own_request_only"],
         |_| refusing(petstore_domain::StoreError::unavailable),
     ),
 ];
 
-/// Refuses a second animal with the same name by the error that `refused` returns. The next addition fails too.
+/// Refuses a second animal with the same name. `refused` makes the error. The next addition fails too.
 fn refusing(
     refused: impl Fn(petstore_domain::StoreError) -> petstore_domain::StoreError
     + Clone

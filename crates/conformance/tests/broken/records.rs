@@ -56,7 +56,7 @@ async fn add_in_two_transactions(
     yield_now().await;
     let Added::Created(pet) = &added else { return Ok(added) };
     let records = vec![request.into_record(pet.id)];
-    // Another task may have written a record.
+    // The write fails if another task has written a record with this id.
     let rows = Rows { records, ..Rows::default() };
     let _ = store.write_rows(WriterRole::Service, rows).await;
     Ok(added)
@@ -67,32 +67,36 @@ pub(crate) const FLAWS: &[Flaw] = &[
         Faults::change_request(|request| request.cutoff = Timestamp(i64::MIN))
     }),
     Flaw::new(
-        "a record is valid a millisecond too long",
+        "a record expires a millisecond too late",
         &["a_record_decides_until_exactly_its_expiry"],
         |_| Faults::change_request(|request| request.cutoff.0 -= 1),
     ),
     Flaw::new(
-        "a record is valid a millisecond too short",
+        "a record expires a millisecond too early",
         &["a_record_decides_until_exactly_its_expiry"],
         |_| Faults::change_request(|request| request.cutoff.0 += 1),
     ),
     Flaw::new(
-        "the last bit of an id is lost",
+        "the last bit of a record's id is ignored",
         &["ids_that_differ_in_any_bit_are_two_records"],
         |_| Faults::change_request(|request| request.id.0[15] &= !1),
     ),
     Flaw::new(
-        "ids are compared without the case of letters",
+        "ids of records that differ only in the case of letters are equal",
         &["ids_that_differ_in_any_bit_are_two_records"],
         |_| Faults::change_request(|request| request.id.0.make_ascii_lowercase()),
     ),
-    Flaw::new("an id ends at a zero", &["ids_that_differ_in_any_bit_are_two_records"], |_| {
-        Faults::change_request(|request| {
-            if let Some(end) = request.id.0.iter().position(|byte| *byte == 0) {
-                request.id.0[end..].fill(0);
-            }
-        })
-    }),
+    Flaw::new(
+        "a record's id ends at its first zero byte",
+        &["ids_that_differ_in_any_bit_are_two_records"],
+        |_| {
+            Faults::change_request(|request| {
+                if let Some(end) = request.id.0.iter().position(|byte| *byte == 0) {
+                    request.id.0[end..].fill(0);
+                }
+            })
+        },
+    ),
     Flaw::new(
         "a handle knows only its own records",
         &[
@@ -119,7 +123,7 @@ pub(crate) const FLAWS: &[Flaw] = &[
         },
     ),
     Flaw::new(
-        "looking for a record and writing one are two steps",
+        "a record is looked up in one transaction and written in another",
         &["equal_requests_at_once_add_one_animal"],
         |_| {
             Faults::default().add(|store, (pet, request)| async move {
@@ -132,7 +136,7 @@ pub(crate) const FLAWS: &[Flaw] = &[
     )
     .on_one_thread(),
     Flaw::new(
-        "an animal and its record are two transactions",
+        "an animal and its record are written in two transactions",
         &[
             "a_dropped_addition_happens_whole_or_not_at_all",
             "an_animal_and_its_record_appear_together",
@@ -158,17 +162,17 @@ pub(crate) const FLAWS: &[Flaw] = &[
         },
     ),
     Flaw::new(
-        "a purge always says that there are no more",
+        "a purge always says that no expired record is left",
         &["purging_keeps_to_its_limit_and_its_cutoff"],
         |_| purges(|purged| Purged { more: false, ..purged }),
     ),
     Flaw::new(
-        "a purge always says that there are more",
+        "a purge always says that expired records are left",
         &["purging_keeps_to_its_limit_and_its_cutoff"],
         |_| purges(|purged| Purged { more: true, ..purged }),
     ),
     Flaw::new(
-        "a valid record is purged",
+        "a purge deletes records a millisecond before their expiry",
         &["purging_keeps_to_its_limit_and_its_cutoff", "reopening_keeps_what_was_acknowledged"],
         |_| {
             Faults::default().purge(|store, (cutoff, limit)| async move {
@@ -177,7 +181,7 @@ pub(crate) const FLAWS: &[Flaw] = &[
         },
     ),
     Flaw::new(
-        "a purge looks for old records, and deletes them later",
+        "a purge looks for expired records, and later deletes them even if they were replaced",
         &["a_purge_spares_a_record_that_is_replaced_meanwhile"],
         |_| {
             Faults::default().purge(|store, (cutoff, limit)| async move {
@@ -191,12 +195,12 @@ pub(crate) const FLAWS: &[Flaw] = &[
     )
     .on_one_thread(),
     Flaw::new(
-        "a replay is the row, not the animal of the request",
+        "a replay returns the present row, not the animal as the request added it",
         &["a_replay_returns_the_animal_of_its_request"],
         |_| replays(false),
     ),
     Flaw::new(
-        "a replay fails where its animal is gone",
+        "a replay fails if its animal has no row",
         &["a_replay_returns_the_animal_of_its_request", "a_record_outlasts_its_deleted_animal"],
         |_| replays(true),
     ),

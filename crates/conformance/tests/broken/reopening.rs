@@ -7,6 +7,7 @@ use crate::{
     flaw::Flaw,
 };
 
+/// Changes the content of the store when it is reopened.
 pub(crate) fn changed(change: fn(&mut Content)) -> Faults {
     Faults { reopened: Some(change), ..Faults::default() }
 }
@@ -21,7 +22,7 @@ pub(crate) const FLAWS: &[Flaw] = &[
         changed(|it| it.keys.iter_mut().for_each(|key| key.revoked_at = None))
     }),
     Flaw::new(
-        "a store is open when it is opened again",
+        "reopening a store changes its phase to open",
         &[
             "a_store_that_is_not_open_refuses_everything",
             "a_state_is_replaced_by_its_revision_and_lasts",
@@ -29,17 +30,17 @@ pub(crate) const FLAWS: &[Flaw] = &[
         |_| changed(|it| it.state.phase = Phase::Open { from: None }),
     ),
     Flaw::new(
-        "a store has another identity when it is opened again",
+        "reopening a store changes its identity",
         &["a_state_is_replaced_by_its_revision_and_lasts"],
         |_| changed(|it| it.state.id = StoreId([99; 16])),
     ),
     Flaw::new(
-        "two that open a new store at once make one each",
+        "two callers that open a new store at once create a store each",
         &["two_that_open_a_new_store_at_once_open_the_same"],
         |_| Faults { made_twice: true, ..Faults::default() },
     ),
     Flaw::new(
-        "two handles of one process share what two processes do not",
+        "changes by another process do not show",
         &["what_another_process_does_shows_here"],
         |_| Faults { alone: true, ..Faults::default() },
     ),

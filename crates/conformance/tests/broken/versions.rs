@@ -45,6 +45,7 @@ fn stale(shown: Arc<Mutex<Shown>>, lasts: Duration) -> Faults {
     Faults { own_version: Some(Arc::new(own_version)), ..Faults::default() }
 }
 
+/// Returns faults that delay some calls of `version`. `slow` selects the calls by their number.
 fn slow_version(slow: fn(u64) -> bool) -> Faults {
     let calls = AtomicU64::new(0);
     let own_version = move |version| {
@@ -59,14 +60,14 @@ fn slow_version(slow: fn(u64) -> bool) -> Faults {
 const AT_ONCE: &[&str] = &["the_version_is_that_of_reads_and_answered_at_once"];
 
 pub(crate) const FLAWS: &[Flaw] = &[
-    Flaw::new("the version takes 55 ms", AT_ONCE, |_| slow_version(|_| true)),
-    Flaw::new("two of three times the version takes 55 ms", AT_ONCE, |_| {
+    Flaw::new("every call of `version` takes 55 ms", AT_ONCE, |_| slow_version(|_| true)),
+    Flaw::new("two of three calls of `version` take 55 ms", AT_ONCE, |_| {
         slow_version(|call| call % 3 > 0)
     }),
-    Flaw::new("a version is used for two states", &["a_version_never_comes_back"], |_| {
+    Flaw::new("the version repeats after 16 changes", &["a_version_never_comes_back"], |_| {
         Faults::change_versions(|version| version & !COUNT | version & 0xf)
     }),
-    Flaw::new("all stores share their versions", &["a_version_never_comes_back"], |_| {
+    Flaw::new("the versions of all stores count from 0", &["a_version_never_comes_back"], |_| {
         Faults::change_versions(|version| version & COUNT)
     }),
     Flaw::new(
@@ -86,7 +87,7 @@ pub(crate) const FLAWS: &[Flaw] = &[
         },
     ),
     Flaw::new(
-        "a handle counts only its own additions",
+        "the version of a handle counts only its own additions",
         &["a_write_shows_everywhere_and_changes_nothing_else", "reads_under_one_version_are_equal"],
         |notes| {
             let (epoch, added) = (notes.epoch, Arc::new(AtomicU64::new(0)));
@@ -104,7 +105,7 @@ pub(crate) const FLAWS: &[Flaw] = &[
         },
     ),
     Flaw::new(
-        "the version is stale",
+        "`version` returns the same version for an hour",
         &[
             "the_version_is_that_of_reads_and_answered_at_once",
             "a_write_shows_everywhere_and_changes_nothing_else",
@@ -113,7 +114,7 @@ pub(crate) const FLAWS: &[Flaw] = &[
         |_| stale(Arc::default(), Duration::from_hours(1)),
     ),
     Flaw::new(
-        "additions elsewhere change the version after 400 ms",
+        "an addition by another handle changes the version after 400 ms",
         &[
             "a_write_shows_everywhere_and_changes_nothing_else",
             "an_addition_elsewhere_changes_the_version_within_100_ms",
@@ -156,7 +157,7 @@ pub(crate) const FLAWS: &[Flaw] = &[
         },
     ),
     Flaw::new(
-        "after two seconds without requests the first answer is old",
+        "the first version after a pause of two seconds is old",
         &["after_a_pause_the_version_is_not_an_old_one"],
         |_| {
             let last: Mutex<Option<(Instant, Version)>> = Mutex::default();

@@ -1,4 +1,5 @@
-//! Flaws of one kind of write among many, and of calls that run beside other calls.
+//! Flaws of writing rows: rows that do not show or show in parts, missing refusals, and other calls that fail or do not
+//! end while rows are written.
 
 use std::{
     mem,
@@ -22,7 +23,7 @@ use crate::{
 type Wrote = Result<u64, ArchiveError>;
 type Addition = Pin<Box<dyn Future<Output = Result<Added, AddError>> + Send>>;
 
-/// Writes rows by `write`, and sets the flag in the notes meanwhile.
+/// Makes `write` the fault of `write_rows`. While it runs, the flag in the notes is `true`.
 fn rows<F>(
     faults: Faults,
     notes: &Arc<Notes>,
@@ -115,7 +116,8 @@ fn hidden(
     })
 }
 
-/// Versions that do not change with rows of some writers, or with rows of another handle.
+/// Versions that do not change when some writers write rows; `by` selects the writers. If `elsewhere`, only every second
+/// handle shows such a version, and only for rows that another handle wrote.
 fn unversioned(notes: &Arc<Notes>, by: fn(WriterRole) -> bool, elsewhere: bool) -> Faults {
     let (kept, shown) = (Arc::clone(notes), Arc::clone(notes));
     let shows_less = !elsewhere || is_another(notes);
@@ -155,7 +157,7 @@ async fn refused(
     Some((rows.pets.iter().find(|pet| pet.id == *id)?.clone(), stored))
 }
 
-/// Delays rows, and adds animals by `beside` meanwhile.
+/// Delays every write of rows. An addition during the write calls `beside`.
 fn adds_beside(
     notes: &Arc<Notes>,
     beside: fn(Arc<Notes>, Arc<MemoryStore>, NewPet, Request) -> Addition,
@@ -186,13 +188,15 @@ const OVERWRITES: &[&str] = &["rows_in_the_place_of_others_are_refused"];
 const WHOLE: &[&str] = &["rows_show_as_a_whole_on_every_handle"];
 const WRITERS: &[&str] = &["writers_go_on_beside_rows"];
 pub(crate) const FLAWS: &[Flaw] = &[
-    Flaw::new("written animals are in no list of a status", EVERYWHERE, |notes| {
-        hidden(notes, of_anybody, |status| status.is_some())
-    }),
-    Flaw::new("written animals are not in the list of the sold ones", EVERYWHERE, |notes| {
+    Flaw::new(
+        "written animals are missing from every list that is filtered by status",
+        EVERYWHERE,
+        |notes| hidden(notes, of_anybody, |status| status.is_some()),
+    ),
+    Flaw::new("written animals are missing from the list of sold animals", EVERYWHERE, |notes| {
         hidden(notes, of_anybody, |status| status == Some(PetStatus::Sold))
     }),
-    Flaw::new("another handle lists no written animals", EVERYWHERE, |notes| {
+    Flaw::new("every second handle lists no written animals", EVERYWHERE, |notes| {
         let hides: fn(_) -> bool = if is_another(notes) { |_| true } else { |_| false };
         hidden(notes, of_anybody, hides)
     }),
@@ -207,7 +211,7 @@ pub(crate) const FLAWS: &[Flaw] = &[
             }
         })
     }),
-    Flaw::new("rows of animals alone delete the records", EVERYWHERE, |notes| {
+    Flaw::new("rows with animals and without records delete every record", EVERYWHERE, |notes| {
         rows(Faults::default(), notes, |store, writer, rows| async move {
             if !rows.pets.is_empty() && rows.records.is_empty() {
                 store.purge_expired(Timestamp(i64::MAX), u32::MAX).await?;
@@ -215,24 +219,34 @@ pub(crate) const FLAWS: &[Flaw] = &[
             store.write_rows(writer, rows).await
         })
     }),
-    Flaw::new("rows leave the version", EVERYWHERE, |notes| unversioned(notes, of_anybody, false)),
-    Flaw::new("the version of another handle misses the rows of the first", EVERYWHERE, |notes| {
-        unversioned(notes, of_anybody, true)
+    Flaw::new("rows do not change the version", EVERYWHERE, |notes| {
+        unversioned(notes, of_anybody, false)
     }),
-    Flaw::new("animals of a mover are in no list of a status", MOVERS, |notes| {
-        hidden(notes, of_movers, |status| status.is_some())
-    }),
-    Flaw::new("rows of a mover leave the version", MOVERS, |notes| {
+    Flaw::new(
+        "the version of a handle does not change with rows of another handle",
+        EVERYWHERE,
+        |notes| unversioned(notes, of_anybody, true),
+    ),
+    Flaw::new(
+        "animals of a mover are missing from every list that is filtered by status",
+        MOVERS,
+        |notes| hidden(notes, of_movers, |status| status.is_some()),
+    ),
+    Flaw::new("rows of a mover do not change the version", MOVERS, |notes| {
         unversioned(notes, of_movers, false)
     }),
-    Flaw::new("of two animals in one call the first wins", OVERWRITES, |_| {
-        refused_rows(|store, rows, error| async move {
-            match refused(&store, &rows, &error).await {
-                Some((_, None)) => Ok(0),
-                _ => Err(error),
-            }
-        })
-    }),
+    Flaw::new(
+        "two different animals with one identifier in one call are not refused",
+        OVERWRITES,
+        |_| {
+            refused_rows(|store, rows, error| async move {
+                match refused(&store, &rows, &error).await {
+                    Some((_, None)) => Ok(0),
+                    _ => Err(error),
+                }
+            })
+        },
+    ),
     Flaw::new("an animal that differs in its status counts as the same", OVERWRITES, |_| {
         refused_rows(|store, rows, error| async move {
             match refused(&store, &rows, &error).await {
@@ -245,7 +259,7 @@ pub(crate) const FLAWS: &[Flaw] = &[
             }
         })
     }),
-    Flaw::new("refused rows leave what comes before the conflict", OVERWRITES, |_| {
+    Flaw::new("of refused rows, all animals but the last are stored", OVERWRITES, |_| {
         refused_rows(|store, mut rows, error| async move {
             rows.pets.pop();
             let rows = Rows { keys: vec![], records: vec![], ..rows };
@@ -253,7 +267,7 @@ pub(crate) const FLAWS: &[Flaw] = &[
             Err(error)
         })
     }),
-    Flaw::new("a refusal does not say which animal", OVERWRITES, |_| {
+    Flaw::new("a refusal does not name the animal", OVERWRITES, |_| {
         refused_rows(|_, _, error| {
             let unnamed = matches!(error, ArchiveError::OtherPet(_));
             let error = if unnamed { ArchiveError::conflict("animal") } else { error };
@@ -272,7 +286,7 @@ pub(crate) const FLAWS: &[Flaw] = &[
             mem::replace(rows, Rows { records, ..Rows::default() })
         })
     }),
-    Flaw::new("an addition beside rows has no end", WRITERS, |notes| {
+    Flaw::new("an addition during a write of rows does not end", WRITERS, |notes| {
         adds_beside(notes, |_, store, pet, request| {
             Box::pin(async move {
                 for_ever().await;
@@ -280,7 +294,7 @@ pub(crate) const FLAWS: &[Flaw] = &[
             })
         })
     }),
-    Flaw::new("a purge beside rows has no end", WRITERS, |notes| {
+    Flaw::new("a purge during a write of rows does not end", WRITERS, |notes| {
         let kept = Arc::clone(notes);
         let faults = Faults::default().purge(move |store, (cutoff, limit)| {
             let is_on = kept.flag.load(Ordering::SeqCst);
@@ -296,12 +310,12 @@ pub(crate) const FLAWS: &[Flaw] = &[
             store.write_rows(writer, rows).await
         })
     }),
-    Flaw::new("an addition beside rows is refused", WRITERS, |notes| {
+    Flaw::new("an addition during a write of rows is unavailable", WRITERS, |notes| {
         adds_beside(notes, |_, _, _, _| {
             Box::pin(async { Err(StoreError::unavailable("rows are being written").into()) })
         })
     }),
-    Flaw::new("rows are lost when another write comes in between", WRITERS, |notes| {
+    Flaw::new("rows are lost if an animal is added during their write", WRITERS, |notes| {
         let kept = Arc::clone(notes);
         let faults = adds_beside(notes, |notes, store, pet, request| {
             notes.last_id.store(1, Ordering::SeqCst);

@@ -126,7 +126,7 @@ fn first() -> io::Result<Group> {
 fn locked(path: &Path, error: TryLockError) -> StoreError {
     match error {
         TryLockError::WouldBlock => StoreError::unavailable(format!(
-            "another process has {} open; stop that, or try again when it has ended",
+            "another process has {} open; stop that process, or try again when it has ended",
             path.display()
         )),
         TryLockError::Error(error) => StoreError::unavailable(error),
@@ -172,11 +172,11 @@ mod tests {
                 }
                 fs::write(&path, bytes).unwrap();
                 let (mut journal, state) = Journal::open(&path, Access::Write).unwrap();
-                assert_eq!((journal.length, state.pets.len()), (before as u64, 0), "{torn}");
+                assert_eq!((journal.length, state.pets.len()), (before as u64, 0), "at {torn}");
                 journal.append(&group(2)).unwrap();
                 drop(journal);
                 let (_, state) = Journal::open(&path, Access::Read).unwrap();
-                assert_eq!(state.pets.len(), 1, "{torn}");
+                assert_eq!(state.pets.len(), 1, "torn at byte {torn}");
             }
         }
     }

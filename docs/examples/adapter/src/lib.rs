@@ -2,8 +2,8 @@
 //! service on them.
 //!
 //! Waiting writes share one line at the end of the file, and are acknowledged when the line is on the disk. Opening the
-//! store reads all lines into memory, which answers every read. So the code is short, and the store is durable. It is
-//! meant for catalogues that fit into memory, and its file only grows.
+//! store reads all lines into memory, which answers every read. So the code is short. The store
+//! suits catalogues that fit into memory, and the file only grows.
 //!
 //! # Where things are
 //! `pets.rs`, `keys.rs` and `archive.rs` are the ports. They run on `store.rs`: `journal.rs` is the file,

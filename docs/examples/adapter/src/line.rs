@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug)]
 pub(crate) struct Group {
     /// The version that the line sets if it changes animals or the state, and the key revision that it sets if it saves
-    /// keys. Random, so that no other file or restored backup has the same.
+    /// keys. A random number, so that no other file and no restored backup has it.
     pub(crate) random: u128,
     pub(crate) writes: Vec<Write>,
 }

@@ -102,13 +102,13 @@ pub(crate) struct Draft {
 }
 
 impl Draft {
-    /// Begins a group. Its writes set the version and the key revision of the store to `random` as far as they change
-    /// animals, the state or keys.
+    /// Begins a group. A write of animals or of the state sets the version to `random`, and a write of keys sets the key
+    /// revision to `random`.
     pub(crate) fn new(state: State, random: u128) -> Self {
         Self { state, group: Group { random, writes: Vec::new() } }
     }
 
-    /// Adds a write to the group. A job first decides, then writes: it must not fail afterwards.
+    /// Adds a write to the group. A job must not fail after its first write, except within [`Self::or_nothing`].
     pub(crate) fn write(&mut self, write: Write) {
         self.state.renew(self.group.random, std::slice::from_ref(&write));
         self.state.apply_write(write.clone());

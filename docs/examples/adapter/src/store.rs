@@ -23,7 +23,7 @@ use crate::{
 /// The largest number of writes that share one wait for the disk.
 const MAX_GROUP: usize = 256;
 
-/// A write other than an addition. It returns the function that answers its caller once the group is written.
+/// A write other than an addition. It returns the function that answers the caller once the group is on the disk.
 type Work = Box<dyn FnOnce(&mut Draft) -> Answer + Send>;
 
 type Answer = Box<dyn FnOnce(Result<(), StoreError>) + Send>;
@@ -53,7 +53,7 @@ impl Drop for JoinOnDrop {
 }
 
 impl FileStore {
-    /// Opens the store in the file `path`. A panic of its thread cancels `on_panic`.
+    /// Opens the store in the file `path`. A panic of the writing thread cancels `on_panic`.
     ///
     /// # Errors
     /// [`StoreError::Unavailable`] if the disk fails, or while another process has the file open, unless both only

@@ -1,5 +1,5 @@
-//! The store as a whole, for `store copy`, `store verify`, `export` and `import`, and its state, for `store move`. Leave
-//! out what you do not need.
+//! The store as a whole, for `store copy`, `store verify`, `export` and `import`, and its state, for `store move`.
+//! Remove a port if you do not need its commands.
 
 use async_trait::async_trait;
 use petstore_domain::{

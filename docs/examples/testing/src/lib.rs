@@ -28,7 +28,8 @@ impl AdoptionDesk {
         Self { pets }
     }
 
-    /// Enters an animal. `form` has the number of its paper form: a second try with this number enters nothing new.
+    /// Enters an animal. `form` has the number of the animal's paper form. For a day, a second call with this number adds
+    /// nothing.
     ///
     /// # Errors
     /// [`Refusal`].

@@ -54,14 +54,14 @@ async fn the_sign_counts_the_animals_of_every_page() {
 
 // A mock can fail on demand; the store in memory cannot.
 #[tokio::test]
-async fn the_sign_says_something_while_the_catalogue_cannot_be_reached() {
+async fn the_sign_refers_to_the_desk_while_the_catalogue_cannot_be_reached() {
     let mut pets = MockPetService::new();
     pets.expect_list().once().returning(|_| Err(StoreError::unavailable("the disk is gone")));
     let desk = AdoptionDesk::new(Arc::new(pets));
     assert_eq!(desk.sign().await, "Please ask at the desk.");
 }
 
-/// The real catalogue over a store in memory, and its clock.
+/// Returns the real catalogue over a store in memory, and the clock of the catalogue.
 fn catalogue() -> (Arc<Catalogue>, Arc<ManualClock>) {
     let clock = Arc::new(ManualClock::new(Timestamp(1_800_000_000_000)));
     (Arc::new(Catalogue::new(Arc::new(MemoryStore::new()), clock.clone())), clock)
