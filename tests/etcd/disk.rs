@@ -13,7 +13,7 @@ use petstore_testing::{Etcd, needs, or_skip_without};
 use super::{NODES, trial::Trial};
 use crate::{crash::disk::run, support::wait};
 
-/// etcd reserves two files of 64 MiB each for its log.
+/// The size of the file system: etcd reserves two files of 64 MiB each for its log.
 const SIZE: &str = "size=192M";
 const LEFT: &str = "left";
 

@@ -80,7 +80,7 @@ impl Trial {
             for (kind, longest) in load.journal().longest() {
                 hold(&format!("{what}: longest {kind:?}"), longest, deadline(kind));
             }
-            assert!(of(Kind::Live).all(Entry::succeeded), "{what}");
+            assert!(of(Kind::Live).all(Entry::succeeded), "{what}: a request to /livez failed");
         }
         let all = Journal::merged(self.services.iter().map(|service| service.load.journal()));
         all.is_settled_by(what, &self.services[0].server.client());

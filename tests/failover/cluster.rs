@@ -42,7 +42,7 @@ fn is_long() -> bool {
 
 /// A service under load.
 struct Service {
-    /// The way in which the service finds the leader.
+    /// The way in which the service finds the leader, for messages.
     by: &'static str,
     server: Server,
     load: Load,
@@ -93,7 +93,7 @@ impl Trial {
         for Service { by, load, .. } in &self.services {
             for kind in [Kind::Add, Kind::Read] {
                 let first = load.first_success(leader, kind);
-                let what = format!("{what}: first {kind:?} by {by} after there is a leader");
+                let what = format!("{what}: first {kind:?} by {by} after a leader was found");
                 hold(&what, first, AFTER_LEADER);
             }
         }
@@ -141,7 +141,8 @@ impl Trial {
         }
     }
 
-    /// Asserts that no acknowledged animal is lost or doubled, and that no call took too long.
+    /// Asserts that no acknowledged animal is lost or doubled, that only a thawed node missed one, and that no call
+    /// took too long.
     fn ends(self) {
         let Self { patroni, mut services, mut strays, thawed } = self;
         for Service { by, load, .. } in &mut services {

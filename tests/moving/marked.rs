@@ -37,7 +37,7 @@ fn half_a_copy_is_served_by_nobody(kind: Kind) {
         if kind == Kind::Sqlite && filling == restore {
             continue;
         }
-        // A command may be faster than its kill.
+        // A command may complete the copy before its kill.
         let killed = (0..10).map(|_| made(kind)).find(|to| {
             let running = petstore(&[filling, &[&*to.url]].concat()).spawn();
             wait::until("the target has some animals", || to.pets() > 0);
