@@ -152,7 +152,7 @@ impl Load {
     pub(crate) fn works(&mut self, start: Instant, kinds: &[Kind], count: usize) {
         for kind in kinds {
             let is_good = |entry: &Entry| entry.kind == *kind && entry.succeeded();
-            self.until("requests succeed", start, count, is_good);
+            self.until(&format!("{kind:?} succeeds"), start, count, is_good);
         }
     }
 

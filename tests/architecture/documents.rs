@@ -124,7 +124,7 @@ fn every_path_in_a_document_exists() {
 fn every_snippet_is_part_of_the_file_that_it_names() {
     for guide in ["docs/ADAPTERS.md", "docs/MOCKS.md"] {
         let snippets = snippets(&text(guide));
-        assert!(!snippets.is_empty(), "{guide}");
+        assert!(!snippets.is_empty(), "{guide} has no snippet");
         for (file, code) in snippets {
             assert!(!file.is_empty(), "{guide} does not name the file of this snippet:\n{code}");
             let source = text(&file);

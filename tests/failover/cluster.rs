@@ -114,7 +114,7 @@ impl Trial {
             self.thawed = Some((back_at, Instant::now()));
         }
         let status = self.patroni.run("status", "");
-        assert!(!status.contains(&format!("{leader} leader")), "{status}");
+        assert!(!status.contains(&format!("{leader} leader")), "still the leader: {status}");
         self.strays.push(stray.stop(deposed));
         self.works(Instant::now());
     }
@@ -123,7 +123,7 @@ impl Trial {
         let leader = self.patroni.run("leader", "");
         let status = self.patroni.run("status", "");
         let candidate = status.lines().find_map(|line| line.split_once(" sync_standby"));
-        let candidate = candidate.unwrap_or_else(|| panic!("{status}")).0.to_owned();
+        let candidate = candidate.unwrap_or_else(|| panic!("no standby: {status}")).0.to_owned();
         let event = |patroni: &Patroni| drop(patroni.run("switchover", &candidate));
         self.happens("switchover", event, &leader);
         self.patroni.run("wait-whole", "");
@@ -167,7 +167,7 @@ fn is_behind_only(by: &str, journal: &Journal, thawed: Option<(Instant, Instant)
     let is_excused = |entry: &&&Entry| {
         thawed.is_some_and(|(from, until)| entry.ended >= from && entry.began <= until)
     };
-    assert!(missed.iter().all(|entry| is_excused(&entry)), "{missed:?}");
+    assert!(missed.iter().all(|entry| is_excused(&entry)), "reads missed animals: {missed:?}");
     if let (Some(first), Some(last)) = (missed.first(), missed.last()) {
         let lasted = last.ended - first.began;
         petstore_testing::say(&format!(

@@ -48,7 +48,7 @@ impl Outage<'_> {
         let failed = Instant::now();
         for kind in READS {
             let is_refused = |entry: &Entry| entry.kind == kind && entry.status == 503;
-            load.until("requests fail", failed, 1, is_refused);
+            load.until(&format!("{kind:?} is refused"), failed, 1, is_refused);
         }
         // Leaves time for refusals of the other kinds.
         thread::sleep(Duration::from_millis(300));

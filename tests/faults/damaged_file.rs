@@ -102,7 +102,7 @@ fn a_file_vacuumed_by_another_process_is_whole() {
     add(&server.client(), &pet("before"));
     store.damage("DELETE FROM pet WHERE id > 10; VACUUM; PRAGMA wal_checkpoint(TRUNCATE)");
     let length = fs::metadata(store.file()).unwrap().len();
-    assert!(length < 20 * PAGE as u64, "{length}");
+    assert!(length < 20 * PAGE as u64, "the file has {length} bytes");
     add(&server.client(), &pet("after"));
     assert_eq!(everything(&server.client()).len(), 11);
 }

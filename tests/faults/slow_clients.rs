@@ -150,7 +150,7 @@ fn slow_clients_are_disconnected_in_time_and_others_are_answered() {
         thread::sleep(TRICKLE);
     }
     let peak = peak_memory(&server);
-    assert!(peak < MAX_MEMORY, "{peak} KiB");
+    assert!(peak < MAX_MEMORY, "the service used {peak} KiB");
     others.stop();
     say(&format!("{clients} slow clients: the last was closed after {longest:?}, {peak} KiB"));
 }

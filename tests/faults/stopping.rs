@@ -145,7 +145,7 @@ fn a_stop_under_load_leaves_no_request_unanswered() {
                     scope.spawn(|| answers.stay_http2(&http2)),
                 ]
             });
-            wait::until("the load is there", || {
+            wait::until("the clients have enough answers", || {
                 assert!(!clients.iter().flatten().any(ScopedJoinHandle::is_finished));
                 answers.whole.load(Ordering::SeqCst) >= LOAD
             });
@@ -213,7 +213,7 @@ fn a_stop_ends_within_the_grace_whatever_clients_do() {
     assert_eq!(server.exit(), Some(0), "{}", server.log());
     // The grace of 2 s, and one second to close the store.
     let took = began.elapsed();
-    assert!(took <= Duration::from_secs(3), "{took:.2?}");
+    assert!(took <= Duration::from_secs(3), "the stop took {took:.2?}");
     drop(clients);
 }
 
@@ -241,7 +241,7 @@ fn a_stop_does_not_wait_for_clients_with_only_control_frames() {
     server.signal("TERM");
     let began = Instant::now();
     assert_eq!(server.exit(), Some(0), "{}", server.log());
-    assert!(began.elapsed() < GRACE / 2, "{:?}", began.elapsed());
+    assert!(began.elapsed() < GRACE / 2, "the stop took {:?}", began.elapsed());
     let log = server.whole_log();
     assert!(log.contains("every request was answered"), "{log}");
 }

@@ -92,6 +92,6 @@ fn unread_pages_use_bounded_memory_and_other_clients_are_answered() {
         }
     });
     let growth = peak_memory(&server).saturating_sub(before);
-    assert!(growth < MAX_GROWTH, "{growth} KiB more");
+    assert!(growth < MAX_GROWTH, "the process grew by {growth} KiB");
     wait::until("the memory is small again", || memory(&server) < before + MAX_GROWTH);
 }

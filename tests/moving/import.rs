@@ -286,7 +286,7 @@ fn during_an_import_a_service_assigns_identifiers_above_the_identifiers_of_the_f
     wait::until("the first batch is there", || store.pets() > 0);
     let (added, done) = until_ended(running, || {
         let id = catalogue::id_of(&catalogue::add(&client, &catalogue::pet("Beside")));
-        assert!(id > 500_000, "{id}");
+        assert!(id > 500_000, "{id} is not above the file's identifiers");
     });
     done.succeeds();
     assert!(added > 0);

@@ -1,4 +1,4 @@
-//! Commands that only read change nothing. A foreign journal file beside a store loses no animal.
+//! Commands that only read change nothing. A foreign journal file beside a store costs no animal.
 
 use std::{collections::BTreeMap, fs, path::PathBuf};
 
