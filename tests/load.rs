@@ -39,7 +39,7 @@ pub(crate) const NEED_THE_STORE: [Kind; 5] =
 const BREATH: Duration = Duration::from_millis(8);
 /// The pause between two requests of a probe, and before a refused request is repeated.
 const PAUSE: Duration = Duration::from_millis(40);
-/// The number of writers in a full load: two for each combination of API key and idempotency key or none.
+/// The number of writers in a full load: two for each API key, with and without idempotency keys.
 pub(crate) const WRITERS: usize = 8;
 /// The number of new additions after which a service counts as working.
 const ENOUGH: usize = 40;

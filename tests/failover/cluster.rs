@@ -74,7 +74,7 @@ impl Trial {
         trial
     }
 
-    /// Waits until requests of every kind that began after `start` have succeeded.
+    /// Waits until [`ENOUGH`] requests of each kind that needs the store have begun after `start` and succeeded.
     fn works(&mut self, start: Instant) {
         for service in &mut self.services {
             service.load.works(start, &NEED_THE_STORE, ENOUGH);

@@ -79,7 +79,7 @@ impl Slow {
         Self { reads: false, began: Instant::now(), ..slow }
     }
 
-    /// Sends a byte. Returns whether the server has closed the connection.
+    /// Sends a byte, unless the client is silent. Returns whether the server has closed the connection.
     fn is_closed(&mut self) -> bool {
         let sent = self.trickles.map(|byte| self.stream.write(&[byte]));
         if let Some(Err(error)) = sent

@@ -40,7 +40,8 @@ pub(crate) fn faults(history: &[Entry], list: &[Value]) -> Vec<String> {
     faults
 }
 
-/// Returns the acknowledged animals. Reports each that differs from the sent animal, or whose identifier is not new.
+/// Returns the acknowledged animals. Reports each animal that differs from the sent animal, or that has the identifier
+/// of another addition.
 fn acknowledged<'h>(history: &'h [Entry], faults: &mut Vec<String>) -> BTreeMap<i64, &'h Value> {
     let mut acknowledged = BTreeMap::new();
     let mut keys = HashMap::new();
@@ -71,7 +72,7 @@ fn keys_have_one_animal(history: &[Entry], faults: &mut Vec<String>) {
     }
 }
 
-/// Reports each addition that began after an acknowledgement but has a lower identifier.
+/// Reports each addition that began after another was acknowledged, but has no higher identifier.
 fn identifiers_ascend_in_time(history: &[Entry], faults: &mut Vec<String>) {
     let created = acknowledgements(history).filter(|(entry, ..)| !entry.replayed);
     let mut by_start: Vec<_> = created.map(|(entry, _, pet)| (entry, pet)).collect();

@@ -33,7 +33,7 @@ fn half_a_copy_is_served_by_nobody(kind: Kind) {
         (copy, "run the same 'petstore store copy'"),
         (restore, "is being filled from another store"),
     ] {
-        // A SQLite file is restored as a whole.
+        // A restore to a SQLite file makes the whole file or none, so there is no incomplete store.
         if kind == Kind::Sqlite && filling == restore {
             continue;
         }

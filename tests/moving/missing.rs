@@ -25,7 +25,7 @@ const ON_TWO: [(&[&str], &str, &str); 6] = [
     (&["store", "move", "--cancel"], "--from", "--to"),
 ];
 
-/// Returns the words of each command of both lists for the missing store at `url`. `other` is the existing store.
+/// Returns the words of each command of both lists. The store at `url` cannot be opened, and `other` exists.
 fn commands<'a>(url: &'a str, other: &'a str) -> impl Iterator<Item = Vec<&'a str>> {
     let on_one = ON_ONE.into_iter().map(move |words| [words, &[url]].concat());
     let on_two = ON_TWO.into_iter();
