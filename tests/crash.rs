@@ -32,7 +32,7 @@ pub(crate) fn crashes(short: usize, long: usize) -> usize {
 /// Adds animals with several writers. After `enough` additions, `end` ends the service, which ends the writers.
 fn write_until(client: &Client, journal: &Arc<Journal>, enough: usize, end: impl FnOnce()) {
     let mut load = Load::on(client, journal, Outages::End).writers(WRITERS, None);
-    load.until("the additions are there", Instant::now(), enough, |entry| entry.added.is_some());
+    load.until("enough animals are added", Instant::now(), enough, |entry| entry.added.is_some());
     end();
     load.stop();
 }

@@ -22,7 +22,7 @@ pub(crate) fn nodes(network: Option<&Network>) -> Etcd {
     Etcd::start_in(NODES, network).unwrap()
 }
 
-/// Returns the store with this prefix, by the addresses of all nodes.
+/// Returns the store with this key prefix. Its URL has the addresses of all nodes.
 pub(crate) fn store(etcd: &Etcd, prefix: &str) -> Store {
     Store::at(&format!("etcd://{}/{prefix}", etcd.endpoints()))
 }

@@ -39,9 +39,9 @@ pub(crate) const NEED_THE_STORE: [Kind; 5] =
 const BREATH: Duration = Duration::from_millis(8);
 /// The pause between two requests of a probe, and before a refused request is repeated.
 const PAUSE: Duration = Duration::from_millis(40);
-/// The number of writers in a full load: two of each kind.
+/// The number of writers in a full load: two for each API key, with and without idempotency keys.
 pub(crate) const WRITERS: usize = 8;
-/// The number of additions that shows that a service still works.
+/// The number of new additions after which a service counts as working.
 const ENOUGH: usize = 40;
 
 /// The failures that a request may meet.
@@ -122,14 +122,14 @@ impl Load {
         &self.worker.journal
     }
 
-    /// Returns the journal's entries about this service.
+    /// Returns the journal's entries about requests to this service.
     pub(crate) fn entries(&self) -> Vec<Entry> {
         let mut entries = self.journal().entries();
         entries.retain(|entry| entry.service == self.worker.client.origin());
         entries
     }
 
-    /// Waits until `count` entries about this service that began after `start` are `wanted`.
+    /// Waits until the journal has `count` `wanted` entries about requests to this service that began after `start`.
     #[track_caller]
     pub(crate) fn until(
         &mut self,
@@ -152,7 +152,7 @@ impl Load {
     pub(crate) fn works(&mut self, start: Instant, kinds: &[Kind], count: usize) {
         for kind in kinds {
             let is_good = |entry: &Entry| entry.kind == *kind && entry.succeeded();
-            self.until("requests succeed", start, count, is_good);
+            self.until(&format!("{kind:?} succeeds"), start, count, is_good);
         }
     }
 
@@ -163,12 +163,12 @@ impl Load {
         self.until("additions go on", Instant::now(), ENOUGH, is_new);
     }
 
-    /// Returns the time from `start` until the first success of a kind.
+    /// Returns the time from `start` until a request of this kind first succeeded.
     #[track_caller]
     pub(crate) fn first_success(&self, start: Instant, kind: Kind) -> Duration {
         let entries = self.entries();
         let mut good = entries.iter().filter(|entry| entry.kind == kind && entry.succeeded());
-        good.find(|entry| entry.ended >= start).expect("one succeeds").ended - start
+        good.find(|entry| entry.ended >= start).expect("a success after `start`").ended - start
     }
 
     /// Panics if a client has panicked.
@@ -241,13 +241,13 @@ impl Worker {
         while !self.is_over() {
             if let Some(known) = self.journal.last_added() {
                 let found = self.get(&format!("/v1/pets/{}", id_of(&known)), None);
-                assert!(found.is_none_or(|found| found.json() == known), "it has changed: {known}");
+                assert!(found.is_none_or(|found| found.json() == known), "{known} has changed");
             }
             let page = self.get("/v1/pets?limit=5", tag.as_deref());
             if let Some(page) = page.filter(|page| page.status == 200) {
                 let before = std::mem::replace(&mut first, pets(&page));
                 let is_kept = first.starts_with(&before) || self.outages == Outages::Forget;
-                assert!(is_kept, "{before:?} became {first:?}");
+                assert!(is_kept, "the first page lost animals: {before:?} became {first:?}");
                 tag = page.header("etag").map(str::to_owned);
             }
             if let Some(sold) = self.get("/v1/pets?status=sold&limit=7", None) {

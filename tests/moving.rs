@@ -1,6 +1,6 @@
-//! The commands for whole stores: copy, move, verify, check, backup, restore, export and import.
+//! The commands for whole stores: copy, move, verify, release, check, backup, restore, export and import.
 //!
-//! Most tests run on each kind of store that outlives a process, or on pairs of kinds.
+//! Many tests run on each kind of store that outlives a process, or on pairs of kinds. Most others use SQLite files.
 
 pub(crate) mod animals;
 mod backup;

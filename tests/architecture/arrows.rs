@@ -22,7 +22,7 @@ fn arrows() -> Vec<Arrow> {
     arrows.collect()
 }
 
-/// Each package of the workspace and the others of ours that it may depend on. An unlisted package may depend on none.
+/// Each package of the workspace, and the packages of ours that it may depend on. An unlisted package may use none.
 const OURS: [(&str, &[&str]); 19] = [
     ("petstore-domain", &[]),
     ("petstore-memory", &["petstore-domain"]),
@@ -145,8 +145,8 @@ fn a_forbidden_arrow_is_reported() {
     }
 }
 
-/// Returns the ways in which a package brings mocks into a release build. A build of tests always has mocks, because
-/// cargo unifies features.
+/// Returns the dependencies and features by which a package brings mocks into a release build. A build of tests always
+/// has mocks, because cargo unifies features.
 fn ways_for_mocks(package: &Package) -> Vec<String> {
     let is_domain = package.name == "petstore-domain";
     let released = package.dependencies.iter().filter(|it| !it.is_dev());

@@ -138,7 +138,7 @@ fn is(token: &TokenTree, punct: char) -> bool {
     matches!(token, TokenTree::Punct(found) if found.as_char() == punct)
 }
 
-/// Returns the number of tokens of the first item.
+/// Returns the number of tokens of the item at the start of `tokens`: up to its block or semicolon.
 fn item(tokens: &[TokenTree]) -> usize {
     let ends = |token: &TokenTree| match token {
         TokenTree::Group(group) => group.delimiter() == Delimiter::Brace,
@@ -182,8 +182,8 @@ fn expand(tokens: &[TokenTree], above: &[String], paths: &mut Vec<Segments>) {
     }
 }
 
-/// Names the modules that import each other, directly or through other modules. Removes the modules that import none of
-/// the rest, or that none of the rest imports, until every remaining module is part of a circle or between two.
+/// Names the modules that import each other, directly or through other modules. Removes each module that imports none
+/// of the rest or is imported by none of the rest. The others are part of a circle, or on a path between two circles.
 fn circle(mut arrows: BTreeMap<&Segments, Vec<Segments>>) -> Option<String> {
     loop {
         let before = arrows.len();
@@ -243,7 +243,7 @@ fn a_circle_is_reported_for_every_form_of_import() {
         ("pub use crate::b as other;", "use crate::a::*;", &[], "a, b"),
         ("use crate::b::B;", "use crate::c::C;", &[("c.rs", "use crate::a::A;")], "a, b, c"),
         ("mod x; use x::X;", "use crate::a::A;", &through_child, "a, a::x, b"),
-        // Through a name that their parent re-exports.
+        // `a::x` and `a::y` import each other through names that their parent re-exports.
         ("mod x; mod y; pub use x::X; use y::{Y, f};", "", &re_exported, "a::x, a::y"),
     ] {
         let found = faults(&crate_of(a, b, more));

@@ -62,10 +62,10 @@ fn every_link_leads_somewhere() {
             let (file, anchor) = link.split_once('#').unwrap_or((&link, ""));
             let target = if file.is_empty() { document.clone().into() } else { folder.join(file) };
             let target = path(target.to_str().unwrap());
-            assert!(target.exists(), "{document}: {link}");
+            assert!(target.exists(), "{document}: {link} does not exist");
             let is_there =
                 |target| anchors(&fs::read_to_string(target).unwrap()).contains(&anchor.to_owned());
-            assert!(anchor.is_empty() || is_there(target), "{document}: {link}");
+            assert!(anchor.is_empty() || is_there(target), "{document}: {link} names no heading");
         }
     }
     assert_eq!(
@@ -85,7 +85,7 @@ fn paths(text: &str) -> Vec<String> {
     named.filter(|word| !word.contains(['{', '*', 'N'])).map(str::to_owned).collect()
 }
 
-/// The files outside the manifests that contain the version or the repository address.
+/// Files other than manifests, each with the text around the version or the repository address that it must contain.
 const RELEASED: [(&str, &str); 6] = [
     ("README.md", "\nVersion {version}."),
     ("README.md", "\nRepository: <{repository}>."),
@@ -113,7 +113,7 @@ fn every_path_in_a_document_exists() {
             let skeleton = format!("docs/examples/skeleton/{named}");
             assert!(
                 [&named, &skeleton].map(|it| path(it).exists()).contains(&true),
-                "{document}: {named}"
+                "{document}: {named} does not exist"
             );
         }
     }
@@ -124,7 +124,7 @@ fn every_path_in_a_document_exists() {
 fn every_snippet_is_part_of_the_file_that_it_names() {
     for guide in ["docs/ADAPTERS.md", "docs/MOCKS.md"] {
         let snippets = snippets(&text(guide));
-        assert!(!snippets.is_empty(), "{guide}");
+        assert!(!snippets.is_empty(), "{guide} has no snippet");
         for (file, code) in snippets {
             assert!(!file.is_empty(), "{guide} does not name the file of this snippet:\n{code}");
             let source = text(&file);

@@ -1,4 +1,4 @@
-//! The folders of the repository, entries that every manifest must have, and a lint for every wrapper of a port.
+//! Checks of the repository's folders, of the manifests, and of the lint that every wrapper of a port must have.
 
 use std::fs;
 
@@ -16,7 +16,7 @@ fn strangers(names: &[&str]) -> Vec<String> {
     strange.map(|name| (*name).to_owned()).collect()
 }
 
-/// Returns the external dependencies of the workspace without a reason beside them.
+/// Returns the external dependencies of the workspace that have no comment with the reason beside them.
 fn unexplained(manifest: &str) -> Vec<String> {
     let dependencies = section(manifest, "[workspace.dependencies]");
     let declared = dependencies.iter().filter(|line| line.contains('=') && !line.starts_with('#'));

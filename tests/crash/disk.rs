@@ -1,4 +1,4 @@
-//! A file system of one test, whose power can be cut.
+//! A file system for one test, on a simulated disk whose power can be cut.
 
 use std::{
     fs::{self, File},

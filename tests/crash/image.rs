@@ -33,7 +33,7 @@ impl Random {
     }
 }
 
-/// A crash, by its effect on changes that were not synchronized.
+/// The effect of a crash on the changes that were not synchronized.
 #[derive(Clone, Copy, Debug)]
 enum Crash {
     /// All changes are lost.
@@ -42,7 +42,7 @@ enum Crash {
     Keeps,
     /// Some changes are lost. The other changes are whole and in order.
     Forgets,
-    /// Some changes are lost, also sectors of writes. The other changes are made in another order.
+    /// Some changes are lost, and some sectors of the other writes. The rest takes effect in a random order.
     Tears,
 }
 

@@ -18,9 +18,9 @@ on_stores! {
 
 /// The number of additions before a kill.
 const LOAD: usize = 150;
-/// The number of kills of one store that must cut off a request: few, because the test reads all animals after each.
+/// The number of kills that must cut off a request, for one store: few, because the test reads all animals after each.
 const KILLS_OF_A_STORE: usize = 3;
-/// The largest number of kills of one store.
+/// The largest number of kills for one store, until enough of them have cut off a request.
 const MAX_KILLS: usize = 10;
 
 fn a_killed_server_has_kept_every_acknowledged_animal_once(kind: Kind) {

@@ -26,7 +26,7 @@ const LOAD: usize = 2_000;
 /// The writes of a server and its acknowledged animals.
 struct Run {
     records: Vec<Record>,
-    /// For each animal identifier: the length of the write log at the acknowledgement, and the name.
+    /// For each animal identifier: the length of the write log at the acknowledgement, in bytes, and the animal's name.
     acknowledged: BTreeMap<i64, (usize, String)>,
 }
 
@@ -82,8 +82,8 @@ impl Run {
         cuts.into_iter().filter_map(look).collect()
     }
 
-    /// Returns the fault in `image`; `None` if the store is correct. `length` is the length of the write log at the
-    /// crash.
+    /// Returns the first fault in `image`; `None` if the store is correct. `length` is the length of the write log at
+    /// the crash. An animal that was acknowledged later need not be there.
     fn faults(&self, image: &Image, length: usize) -> Option<String> {
         let folder = tempfile::tempdir().unwrap();
         image.write_to(folder.path());
@@ -101,7 +101,7 @@ impl Run {
     }
 }
 
-/// Returns the names of the animals in a store file by identifier.
+/// Returns the name of each animal in a store file, by identifier.
 ///
 /// # Errors
 /// SQLite finds a fault in the file, or an idempotency record has no animal.

@@ -102,7 +102,7 @@ fn read(rest: &mut &[u8], folder: &Path) -> Option<Record> {
         b't' => Change::Truncate { length: number },
         b'u' => Change::Unlink,
         b's' => Change::Sync { records: number },
-        other => panic!("no kind of record: {other}"),
+        other => panic!("unknown kind of record: {other}"),
     };
     let name = path.strip_prefix(folder).unwrap().to_str().unwrap();
     let file = (!name.is_empty()).then(|| name.to_owned());

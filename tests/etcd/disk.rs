@@ -13,9 +13,9 @@ use petstore_testing::{Etcd, needs, or_skip_without};
 use super::{NODES, trial::Trial};
 use crate::{crash::disk::run, support::wait};
 
-/// etcd reserves two files of 64 MiB each for its log.
+/// The size of the file system: etcd reserves two files of 64 MiB each for its log.
 const SIZE: &str = "size=192M";
-const LEFT: &str = "left";
+const LEFT: &str = "left"; // the file that fills the disk
 
 /// A file system in memory, mounted on a folder.
 struct Disk(PathBuf);
@@ -77,6 +77,6 @@ fn the_other_nodes_continue_if_the_disk_of_the_leader_is_full() {
     });
     etcd.kill(last);
     disk.free();
-    trial.happens("its return", Duration::from_secs(4), || etcd.resume(last).unwrap());
+    trial.happens("the return of the node", Duration::from_secs(4), || etcd.resume(last).unwrap());
     trial.ends(what);
 }

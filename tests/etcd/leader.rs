@@ -24,7 +24,7 @@ fn is_survived(
     let leader = etcd.wait_for_leader(None).unwrap();
     trial.happens(what, AWAY, || lose(&etcd, leader));
     assert_ne!(etcd.leader(), Some(leader), "{what}: the lost node is still the leader");
-    trial.happens("its return", BACK, || back(&etcd, leader));
+    trial.happens("the return of the leader", BACK, || back(&etcd, leader));
     trial.ends(what);
 }
 

@@ -21,10 +21,10 @@ use crate::{
 /// The number of times that each kind of request is sent to the instance that is cut off.
 const ROUNDS: usize = 2;
 
-/// An instance on the host of a node, and the answers that it gave before the cut.
+/// An instance on the host of a node, and an animal and entity tags from its answers before the cut.
 struct Inside {
     client: Client,
-    /// An animal of the store, and its tag.
+    /// An animal of the store, its entity tag, and the entity tag of the first page.
     known: Value,
     tag: String,
     page_tag: String,

@@ -1,4 +1,4 @@
-//! The data of a node are restored while instances run. The node then assigns the same revisions to other animals.
+//! The data of a node are restored from a backup while instances run. New animals then get the same revisions again.
 
 use std::{fs, path::Path, process::Command};
 
@@ -12,7 +12,7 @@ use crate::support::{
     wait,
 };
 
-/// The requests that make two users: `root`, and `keeper`, who may use keys below `zoo/`.
+/// The requests that make two users, and then require a login: `root`, and `keeper`, who may use keys below `zoo/`.
 const USERS: [(&str, &str); 7] = [
     ("user/add", r#"{"name":"root","password":"of-all"}"#),
     ("user/grant", r#"{"user":"root","role":"root"}"#),
@@ -26,7 +26,8 @@ const USERS: [(&str, &str); 7] = [
     ("user/grant", r#"{"user":"keeper","role":"zoo"}"#),
     ("enable", "{}"),
 ];
-/// The number of logins after the backup. Each is an entry in etcd's log, so the restored node has none of the tokens.
+/// The number of logins after the backup. Each is an entry in etcd's log, so the token of an instance that starts later
+/// is ahead of the restored log. The node may not answer a request with such a token.
 const LOGINS: usize = 40;
 
 /// Stops the node, replaces the folder `to` by a copy of `from`, and starts the node again.

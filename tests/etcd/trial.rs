@@ -45,7 +45,7 @@ impl Trial {
         trial
     }
 
-    /// Waits until requests of every kind that began after `start` have succeeded.
+    /// Waits until [`ENOUGH`] requests of each kind that needs the store have begun after `start` and succeeded.
     #[track_caller]
     pub(crate) fn works(&mut self, start: Instant) {
         for service in &mut self.services {
@@ -66,7 +66,7 @@ impl Trial {
         }
     }
 
-    /// Asserts that no acknowledged animal is lost or doubled, and that no call took too long.
+    /// Asserts that no acknowledged animal is lost or doubled, no call took too long, and `/livez` never failed.
     #[track_caller]
     pub(crate) fn ends(mut self, what: &str) {
         for Service { load, .. } in &mut self.services {
@@ -80,7 +80,7 @@ impl Trial {
             for (kind, longest) in load.journal().longest() {
                 hold(&format!("{what}: longest {kind:?}"), longest, deadline(kind));
             }
-            assert!(of(Kind::Live).all(Entry::succeeded), "{what}");
+            assert!(of(Kind::Live).all(Entry::succeeded), "{what}: a request to /livez failed");
         }
         let all = Journal::merged(self.services.iter().map(|service| service.load.journal()));
         all.is_settled_by(what, &self.services[0].server.client());

@@ -42,7 +42,7 @@ fn is_long() -> bool {
 
 /// A service under load.
 struct Service {
-    /// The way in which the service finds the leader.
+    /// The way in which the service finds the leader, for messages.
     by: &'static str,
     server: Server,
     load: Load,
@@ -74,7 +74,7 @@ impl Trial {
         trial
     }
 
-    /// Waits until requests of every kind that began after `start` have succeeded.
+    /// Waits until [`ENOUGH`] requests of each kind that needs the store have begun after `start` and succeeded.
     fn works(&mut self, start: Instant) {
         for service in &mut self.services {
             service.load.works(start, &NEED_THE_STORE, ENOUGH);
@@ -93,7 +93,7 @@ impl Trial {
         for Service { by, load, .. } in &self.services {
             for kind in [Kind::Add, Kind::Read] {
                 let first = load.first_success(leader, kind);
-                let what = format!("{what}: first {kind:?} by {by} after there is a leader");
+                let what = format!("{what}: first {kind:?} by {by} after a leader was found");
                 hold(&what, first, AFTER_LEADER);
             }
         }
@@ -114,7 +114,7 @@ impl Trial {
             self.thawed = Some((back_at, Instant::now()));
         }
         let status = self.patroni.run("status", "");
-        assert!(!status.contains(&format!("{leader} leader")), "{status}");
+        assert!(!status.contains(&format!("{leader} leader")), "still the leader: {status}");
         self.strays.push(stray.stop(deposed));
         self.works(Instant::now());
     }
@@ -123,7 +123,7 @@ impl Trial {
         let leader = self.patroni.run("leader", "");
         let status = self.patroni.run("status", "");
         let candidate = status.lines().find_map(|line| line.split_once(" sync_standby"));
-        let candidate = candidate.unwrap_or_else(|| panic!("{status}")).0.to_owned();
+        let candidate = candidate.unwrap_or_else(|| panic!("no standby: {status}")).0.to_owned();
         let event = |patroni: &Patroni| drop(patroni.run("switchover", &candidate));
         self.happens("switchover", event, &leader);
         self.patroni.run("wait-whole", "");
@@ -141,7 +141,8 @@ impl Trial {
         }
     }
 
-    /// Asserts that no acknowledged animal is lost or doubled, and that no call took too long.
+    /// Asserts that no acknowledged animal is lost or doubled, that only a thawed node missed one, and that no call
+    /// took too long.
     fn ends(self) {
         let Self { patroni, mut services, mut strays, thawed } = self;
         for Service { by, load, .. } in &mut services {
@@ -166,7 +167,7 @@ fn is_behind_only(by: &str, journal: &Journal, thawed: Option<(Instant, Instant)
     let is_excused = |entry: &&&Entry| {
         thawed.is_some_and(|(from, until)| entry.ended >= from && entry.began <= until)
     };
-    assert!(missed.iter().all(|entry| is_excused(&entry)), "{missed:?}");
+    assert!(missed.iter().all(|entry| is_excused(&entry)), "reads missed animals: {missed:?}");
     if let (Some(first), Some(last)) = (missed.first(), missed.last()) {
         let lasted = last.ended - first.began;
         petstore_testing::say(&format!(

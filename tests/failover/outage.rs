@@ -28,7 +28,7 @@ pub(crate) struct Outage<'a> {
     pub(crate) mend: &'a dyn Fn(),
 }
 
-/// The number of requests of each kind before and after the outage.
+/// The number of requests of each kind that must succeed before and after the outage.
 const BEFORE: usize = 40;
 const AFTER: usize = 40;
 
@@ -48,7 +48,7 @@ impl Outage<'_> {
         let failed = Instant::now();
         for kind in READS {
             let is_refused = |entry: &Entry| entry.kind == kind && entry.status == 503;
-            load.until("requests fail", failed, 1, is_refused);
+            load.until(&format!("{kind:?} is refused"), failed, 1, is_refused);
         }
         // Leaves time for refusals of the other kinds.
         thread::sleep(Duration::from_millis(300));
@@ -66,8 +66,8 @@ impl Outage<'_> {
         load.journal().is_settled_by(self.what, &client);
     }
 
-    /// Asserts that every request for the store was refused during the outage, and ended within its deadline. `/livez`
-    /// must have answered all the time.
+    /// Asserts that each request for the store that `in_outage` selects was refused, that no request took too long, and
+    /// that `/livez` always answered.
     #[track_caller]
     fn was_told(&self, journal: &Journal, in_outage: impl Fn(&Entry) -> bool) {
         let what = self.what;
@@ -82,13 +82,13 @@ impl Outage<'_> {
             assert!(during.iter().all(|entry| entry.status == 503), "{what}: {during:?}");
         }
         let mut live = entries.iter().filter(|entry| entry.kind == Kind::Live);
-        assert!(live.all(|entry| entry.status == 200), "{what}");
+        assert!(live.all(|entry| entry.status == 200), "{what}: a request to /livez failed");
         for (kind, longest) in journal.longest() {
             hold(&format!("{what}: longest {kind:?}"), longest, deadline(kind));
         }
     }
 
-    /// Asserts that requests of each kind succeed within [`RECOVERY`].
+    /// Asserts that a request of each kind succeeded within [`RECOVERY`] after `mending`.
     #[track_caller]
     fn was_short(&self, load: &Load, mending: Instant) {
         for kind in NEED_THE_STORE {

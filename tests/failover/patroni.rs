@@ -19,7 +19,7 @@ pub(crate) struct Patroni {
 
 impl Patroni {
     /// Starts a cluster with an empty database for the test `test`. With `namespaces`, which need root, each node has a
-    /// network namespace. Returns `None` if the machine lacks something.
+    /// network namespace. Returns `None` if the cluster cannot start, for example without one of its programs.
     pub(crate) fn or_skip(test: &str, namespaces: bool) -> Option<Self> {
         let root = if namespaces { " and root" } else { "" };
         let need = format!("Patroni, etcd, PostgreSQL, HAProxy{root}");
@@ -55,7 +55,7 @@ impl Patroni {
         done.stdout.trim_end().to_owned()
     }
 
-    /// Returns the end of each node's log of Patroni.
+    /// Returns the last lines of each node's Patroni log.
     fn logs(&self) -> String {
         let log = |node| {
             let log = fs::read_to_string(self.folder.join(node).join("patroni.log"));

@@ -53,7 +53,7 @@ fn the_standby_of_a_killed_primary_takes_over_every_acknowledged_animal() {
     .is_survived();
 }
 
-/// Simulates a machine failure: the primary's address answers no packet, not even with a reset.
+/// Simulates a failure of the primary's machine: its address answers no packet, not even with a reset.
 #[needs(postgres, ip, quiet)]
 #[test]
 fn the_standby_of_a_silent_primary_takes_over_every_acknowledged_animal() {

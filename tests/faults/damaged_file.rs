@@ -11,11 +11,12 @@ use crate::support::{
     wait,
 };
 
+/// The page size of the SQLite file, in bytes.
 const PAGE: usize = 4096;
 /// The number of animals, enough for many pages of the file.
 const ANIMALS: usize = 300;
 
-/// Returns a stopped store whose file has many pages, the content of the file, and the animals.
+/// Returns a store whose service has stopped and whose file has many pages, the bytes of the file, and the animals.
 fn large() -> (Store, Vec<u8>, Vec<Value>) {
     let (store, server) = Server::on_file();
     let client = server.client();
@@ -27,7 +28,7 @@ fn large() -> (Store, Vec<u8>, Vec<Value>) {
     (store, bytes, pets)
 }
 
-/// Returns the bytes with noise in the page that contains the name of `animal`.
+/// Returns `bytes` with noise in place of the file page that contains the name of `animal`.
 fn with_damage(bytes: &[u8], animal: &Value) -> Vec<u8> {
     let name = animal["name"].as_str().unwrap().as_bytes();
     let at = bytes.windows(name.len()).position(|window| window == name).unwrap();
@@ -101,7 +102,7 @@ fn a_file_vacuumed_by_another_process_is_whole() {
     add(&server.client(), &pet("before"));
     store.damage("DELETE FROM pet WHERE id > 10; VACUUM; PRAGMA wal_checkpoint(TRUNCATE)");
     let length = fs::metadata(store.file()).unwrap().len();
-    assert!(length < 20 * PAGE as u64, "{length}");
+    assert!(length < 20 * PAGE as u64, "the file has {length} bytes");
     add(&server.client(), &pet("after"));
     assert_eq!(everything(&server.client()).len(), 11);
 }

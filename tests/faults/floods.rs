@@ -26,7 +26,7 @@ const PAUSE: Duration = Duration::from_millis(1);
 const MAX_GROWTH: u64 = 32 * 1024;
 
 fn server() -> Server {
-    // The idle timeout is longer than the tests' client keeps an idle connection.
+    // The tests' client closes an idle connection before the idle timeout.
     let launch = Launch::on(&Store::memory()).flag("--header-timeout", "4s");
     launch
         .flag("--idle-timeout", "4s")
@@ -52,11 +52,11 @@ fn floods() -> [Flood; 7] {
             let reset = frame(RST_STREAM, 0, stream, &8_u32.to_be_bytes());
             [frame(HEADERS, END_HEADERS | END_STREAM, stream, &get), reset].concat()
         }),
-        flood("a head that is continued without end", unfinished.clone(), |_| {
+        flood("a head with endless continuations", unfinished.clone(), |_| {
             let field = [&[0, 1][..], b"x", &[100], &[b'y'; 100]].concat();
             frame(CONTINUATION, 0, 1, &field)
         }),
-        flood("a head that is continued by nothing", unfinished, |_| {
+        flood("a head with endless empty continuations", unfinished, |_| {
             frame(CONTINUATION, 0, 1, &[])
         }),
         flood("pings", Vec::new(), |_| frame(PING, 0, 0, &[7; 8])),
@@ -65,10 +65,8 @@ fn floods() -> [Flood; 7] {
             let value = (60_000 + number % 2).to_be_bytes();
             frame(SETTINGS, 0, 0, &[&[0, 4][..], &value].concat())
         }),
-        flood("updates of the window", Vec::new(), |_| {
-            frame(WINDOW_UPDATE, 0, 0, &1_u32.to_be_bytes())
-        }),
-        flood("a body of empty pieces", body, |_| frame(DATA, 0, 1, &[])),
+        flood("window updates", Vec::new(), |_| frame(WINDOW_UPDATE, 0, 0, &1_u32.to_be_bytes())),
+        flood("a body of empty frames", body, |_| frame(DATA, 0, 1, &[])),
     ]
 }
 
@@ -77,7 +75,7 @@ fn stream(number: u32) -> u32 {
     2 * number + 1
 }
 
-/// Sends until the service closes the connection, at most for [`wait::ANSWER`].
+/// Sends a flood until the service closes the connection, which must happen within [`wait::ANSWER`].
 fn send(server: &Server, Flood { name, start, next }: &Flood, reads: bool) {
     let mut frames = Frames::to(server);
     if reads {
@@ -96,7 +94,7 @@ fn send(server: &Server, Flood { name, start, next }: &Flood, reads: bool) {
     }
 }
 
-/// Of each flood, one client reads the answers, and one client does not.
+/// Each flood has two clients: one reads the answers, and one does not.
 #[petstore_testing::needs(time)]
 #[test]
 fn floods_of_frames_end_their_connections_and_others_are_answered() {

@@ -23,11 +23,11 @@ const WRITERS: usize = 4;
 const READERS: usize = 2;
 /// The number of writes before and after a fault, and of reads during and after the fault.
 const ENOUGH: usize = 30;
-/// The number of refused writes during a fault, about one of each writer. More would take long if another process holds
-/// the lock, because each write then waits for seconds.
+/// The number of refused writes during a fault: about one of each writer. More would take long, because a write waits
+/// for seconds before its refusal if another process holds the lock.
 const REFUSALS: usize = WRITERS;
 
-/// Asserts the promises of this file for a fault from `begin` to `end`. The log must contain `cause`.
+/// Asserts the promises at the top of this file for a fault from `begin` to `end`. The log must contain `cause`.
 #[track_caller]
 fn is_survived(
     store: &Store,
@@ -68,7 +68,7 @@ fn under(server: &Server, begin: impl FnOnce(&Server), end: impl FnOnce(&Server)
     journal
 }
 
-/// Asserts the promises of this file for a fault of the preloaded library.
+/// Asserts the promises at the top of this file for a fault that the preloaded library causes.
 fn fault_is_survived(fault: Fault, cause: &str) {
     let disk = Disk::new();
     let store = Store::sqlite();

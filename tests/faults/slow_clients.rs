@@ -36,12 +36,12 @@ const FILLING: Duration = Duration::from_secs(10);
 const SEGMENT: u32 = 1448;
 /// The delay that is allowed for the server and this test together.
 const LATENESS: Duration = Duration::from_secs(1);
-/// The limit on the memory of the process, in KiB.
+/// The limit on the memory of the service, in KiB.
 const MAX_MEMORY: u64 = 400 * 1024;
-/// The pause between two bytes of a client, and between two checks of all clients.
+/// The pause between two checks of all clients. A check also sends one byte of each client that is not silent.
 const TRICKLE: Duration = Duration::from_millis(500);
 
-/// The number of other clients.
+/// The number of clients that are not slow.
 const OTHERS: usize = 4;
 
 /// A client that the server must disconnect.
@@ -79,7 +79,7 @@ impl Slow {
         Self { reads: false, began: Instant::now(), ..slow }
     }
 
-    /// Sends a byte. Returns whether the server has closed the connection.
+    /// Sends a byte, unless the client is silent. Returns whether the server has closed the connection.
     fn is_closed(&mut self) -> bool {
         let sent = self.trickles.map(|byte| self.stream.write(&[byte]));
         if let Some(Err(error)) = sent
@@ -150,7 +150,7 @@ fn slow_clients_are_disconnected_in_time_and_others_are_answered() {
         thread::sleep(TRICKLE);
     }
     let peak = peak_memory(&server);
-    assert!(peak < MAX_MEMORY, "{peak} KiB");
+    assert!(peak < MAX_MEMORY, "the service used {peak} KiB");
     others.stop();
     say(&format!("{clients} slow clients: the last was closed after {longest:?}, {peak} KiB"));
 }

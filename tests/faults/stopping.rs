@@ -38,8 +38,9 @@ const PIPELINED: usize = 5;
 /// The answers that the clients of one stop saw.
 #[derive(Default)]
 struct Answers {
+    /// The number of complete answers.
     whole: AtomicUsize,
-    /// `true` just before the signal is sent, and afterwards.
+    /// Becomes `true` just before the signal is sent.
     is_stopping: AtomicBool,
 }
 
@@ -51,7 +52,7 @@ struct Connection {
     may_be_reset: bool,
 }
 
-/// Returns a request. Three kinds take turns.
+/// Returns the request with this number. Three kinds of request take turns.
 fn request(number: usize) -> String {
     match number % 3 {
         0 => head("GET", "/v1/pets?limit=2", ""),
@@ -88,8 +89,8 @@ impl Answers {
         true
     }
 
-    /// Sends `at_once` requests at a time until the service refuses connections. With `once`, makes a connection each
-    /// time; otherwise, uses a connection while it is open.
+    /// Sends `at_once` requests at a time until the service refuses connections. With `once`, makes a new connection
+    /// each time. Otherwise, uses a connection until the service closes it.
     fn send(&self, address: SocketAddr, at_once: usize, once: bool) {
         let mut number = 0;
         while let Ok(raw) = Raw::try_to(address) {
@@ -144,7 +145,7 @@ fn a_stop_under_load_leaves_no_request_unanswered() {
                     scope.spawn(|| answers.stay_http2(&http2)),
                 ]
             });
-            wait::until("the load is there", || {
+            wait::until("the clients have enough answers", || {
                 assert!(!clients.iter().flatten().any(ScopedJoinHandle::is_finished));
                 answers.whole.load(Ordering::SeqCst) >= LOAD
             });
@@ -157,7 +158,7 @@ fn a_stop_under_load_leaves_no_request_unanswered() {
     }
 }
 
-/// At the signal, connections with a request each wait to be accepted.
+/// At the signal, the service has not yet accepted twenty connections, each with a request.
 #[test]
 fn requests_in_the_accept_queue_are_answered() {
     let store = Store::memory();
@@ -212,7 +213,7 @@ fn a_stop_ends_within_the_grace_whatever_clients_do() {
     assert_eq!(server.exit(), Some(0), "{}", server.log());
     // The grace of 2 s, and one second to close the store.
     let took = began.elapsed();
-    assert!(took <= Duration::from_secs(3), "{took:.2?}");
+    assert!(took <= Duration::from_secs(3), "the stop took {took:.2?}");
     drop(clients);
 }
 
@@ -240,7 +241,7 @@ fn a_stop_does_not_wait_for_clients_with_only_control_frames() {
     server.signal("TERM");
     let began = Instant::now();
     assert_eq!(server.exit(), Some(0), "{}", server.log());
-    assert!(began.elapsed() < GRACE / 2, "{:?}", began.elapsed());
+    assert!(began.elapsed() < GRACE / 2, "the stop took {:?}", began.elapsed());
     let log = server.whole_log();
     assert!(log.contains("every request was answered"), "{log}");
 }

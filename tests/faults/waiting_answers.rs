@@ -25,13 +25,13 @@ const CONNECTIONS: usize = 8;
 const STREAMS: u32 = 60;
 /// The limit on the growth of the process, in KiB. Of these, 4 MiB are for unsent answers.
 const MAX_GROWTH: u64 = 32 * 1024;
-/// The duration of the attack after its last request.
+/// The time for which the attack continues after its last request.
 const TIME: Duration = Duration::from_secs(5);
 /// The number of unread responses on the shared connection.
 const UNREAD: usize = 20;
 
-/// Returns a client whose responses share one connection with a window each, as behind an HTTP/2 proxy. `HAProxy` 2.6
-/// is unsuitable, because it stops reading the connection when one client reads nothing.
+/// Returns a client whose responses share one connection, each with a flow-control window of its own, as behind an
+/// HTTP/2 proxy. `HAProxy` 2.6 itself is unsuitable: it stops reading the connection when one client reads nothing.
 fn shared_connection() -> reqwest::blocking::Client {
     let client = reqwest::blocking::Client::builder().http2_prior_knowledge();
     let client = client.http2_initial_stream_window_size(2048);
@@ -92,6 +92,6 @@ fn unread_pages_use_bounded_memory_and_other_clients_are_answered() {
         }
     });
     let growth = peak_memory(&server).saturating_sub(before);
-    assert!(growth < MAX_GROWTH, "{growth} KiB more");
+    assert!(growth < MAX_GROWTH, "the process grew by {growth} KiB");
     wait::until("the memory is small again", || memory(&server) < before + MAX_GROWTH);
 }

@@ -40,7 +40,8 @@ pub(crate) fn faults(history: &[Entry], list: &[Value]) -> Vec<String> {
     faults
 }
 
-/// Returns the acknowledged animals. Reports each that differs from the sent animal, or has another's identifier.
+/// Returns the acknowledged animals. Reports each animal that differs from the sent animal, or that has the identifier
+/// of another addition.
 fn acknowledged<'h>(history: &'h [Entry], faults: &mut Vec<String>) -> BTreeMap<i64, &'h Value> {
     let mut acknowledged = BTreeMap::new();
     let mut keys = HashMap::new();
@@ -63,7 +64,7 @@ fn keys_have_one_animal(history: &[Entry], faults: &mut Vec<String>) {
         let Some(key) = &addition.key else { continue };
         let first = *animals.entry(key).or_insert(pet);
         if first != pet {
-            faults.push(format!("the key {key} was answered by {first} and by {pet}"));
+            faults.push(format!("the key {key} was answered by {first} and later by {pet}"));
         }
         if !entry.replayed && !created.insert(key) {
             faults.push(format!("the key {key} has added {pet} twice"));
@@ -71,7 +72,7 @@ fn keys_have_one_animal(history: &[Entry], faults: &mut Vec<String>) {
     }
 }
 
-/// Reports each addition that began after an acknowledgement but has a lower identifier.
+/// Reports each addition that began after another was acknowledged, but has no higher identifier.
 fn identifiers_ascend_in_time(history: &[Entry], faults: &mut Vec<String>) {
     let created = acknowledgements(history).filter(|(entry, ..)| !entry.replayed);
     let mut by_start: Vec<_> = created.map(|(entry, _, pet)| (entry, pet)).collect();
@@ -84,12 +85,12 @@ fn identifiers_ascend_in_time(history: &[Entry], faults: &mut Vec<String>) {
             highest = highest.max(id_of(before));
         }
         if id_of(pet) <= highest {
-            faults.push(format!("{pet} was added after animal {highest}"));
+            faults.push(format!("{pet} was added after animal {highest}, but its id is no higher"));
         }
     }
 }
 
-/// Counts the additions in doubt for each animal that was sent; 0 if all additions were acknowledged.
+/// Counts the additions in doubt of each animal that was sent; 0 if its additions were acknowledged.
 fn doubts(history: &[Entry]) -> HashMap<String, usize> {
     let acknowledged =
         acknowledgements(history).filter_map(|(_, addition, _)| addition.key.as_ref());
@@ -151,7 +152,7 @@ mod tests {
     /// A change of the history and the list.
     type Change = fn(&mut Vec<Entry>, &mut Vec<Value>);
 
-    /// Adds a copy of an animal to the list, under another identifier.
+    /// Adds a copy of an animal to the end of the list, with the identifier `id`.
     fn again(list: &mut Vec<Value>, from: usize, id: i64) {
         let mut pet = list[from].clone();
         pet["id"] = id.into();
@@ -171,7 +172,7 @@ mod tests {
         let changes: [(&str, Change); 14] = [
             ("is lost", |_, list| drop(list.remove(1))),
             ("once too often", |_, list| again(list, 0, 7)),
-            // One addition has a key, and another addition is in doubt.
+            // The animal copied here was added with a key. The next row copies an animal from an addition in doubt.
             ("once too often", |_, list| again(list, 1, 7)),
             ("once too often", |_, list| again(list, 3, 7)),
             ("is listed before", |_, list| again(list, 3, 6)),

@@ -84,7 +84,7 @@ pub(crate) struct Entry {
     pub(crate) addition: Option<Addition>,
     /// The animal of a 201.
     pub(crate) added: Option<Value>,
-    /// The result of the journal's `measure` when the request ended.
+    /// The result of the journal's function `measure` when the request ended.
     pub(crate) mark: usize,
 }
 
@@ -220,7 +220,7 @@ impl Journal {
         });
     }
 
-    /// Returns the faults of a service's list.
+    /// Returns the faults of a service's list, given this journal.
     pub(crate) fn faults(&self, client: &Client) -> Vec<String> {
         history::faults(&self.entries(), &everything(client))
     }
@@ -238,8 +238,8 @@ impl Journal {
         );
     }
 
-    /// Asserts [`is_kept_by`](Self::is_kept_by) before and after all additions with idempotency keys are repeated.
-    /// Prints the numbers of acknowledged, repeated and refused requests.
+    /// Repeats all additions with idempotency keys. Asserts [`is_kept_by`](Self::is_kept_by) before and afterwards.
+    /// Prints the numbers of acknowledged additions, of repeats, and of additions in doubt.
     #[track_caller]
     pub(crate) fn is_settled_by(&self, what: &str, client: &Client) {
         self.is_kept_by(client);
@@ -249,7 +249,7 @@ impl Journal {
             self.with(|entries| entries.iter().filter(|entry| of(entry)).count())
         };
         say(&format!(
-            "{what}: {} requests were acknowledged, {} of them once more; {} additions had no answer or a refusal",
+            "{what}: {} additions were acknowledged, {} of them as repeats; {} had no answer or a refusal",
             count(&|entry| entry.added.is_some()),
             count(&|entry| entry.replayed),
             count(&|entry| entry.addition.is_some() && entry.added.is_none()),

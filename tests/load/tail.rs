@@ -38,8 +38,8 @@ impl Tail {
         tag.fold(client.get(&self.target), |call, tag| call.header("if-none-match", tag))
     }
 
-    /// Asserts that the page has all animals of the previous read and all required animals. A 304 stands for the
-    /// page of the previous read.
+    /// Asserts that the page has all animals of the previous read, and all animals that `Load::tail` requires. A 304
+    /// stands for the page of the previous read.
     #[track_caller]
     pub(super) fn sees(&mut self, answer: &Answer, began: Instant, service: &str) {
         if answer.status == 200 {
@@ -47,7 +47,7 @@ impl Tail {
             let lacks: Vec<_> = self.ids.iter().filter(|id| !ids.contains(id)).collect();
             assert!(
                 lacks.is_empty(),
-                "a read goes back: {lacks:?} of {:?}: {answer:?}",
+                "a later read lacks the animals {lacks:?} of {:?}: {answer:?}",
                 self.target
             );
             self.tag = answer.header("etag").map(str::to_owned);
@@ -67,7 +67,7 @@ impl Tail {
                 let here = ids.filter(|id| *id > self.after && *id <= end);
                 here.filter(|id| !self.ids.contains(id)).collect()
             });
-            assert!(missing.is_empty(), "a stale page: {missing:?} of {:?}", self.target);
+            assert!(missing.is_empty(), "a stale page lacks {missing:?}: {:?}", self.target);
         }
         if let Some(target) = next {
             self.after = self.ids.last().copied().unwrap_or(self.after);

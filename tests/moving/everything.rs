@@ -27,7 +27,7 @@ struct Source {
     /// A live API key, and a revoked API key.
     key: String,
     revoked: String,
-    /// The answers to additions with idempotency keys.
+    /// The first answers to additions with idempotency keys.
     firsts: Vec<Answer>,
     /// The animals, as `export` writes them.
     animals: String,
@@ -69,7 +69,7 @@ impl Source {
         assert_eq!(exported(&target.url, "ndjson"), self.animals);
         let server = Launch::on(target).start();
         let client = server.client();
-        // Before the repeats below: on PostgreSQL, each repeat leaves a gap in the identifiers.
+        // This addition precedes the repeats below, because on PostgreSQL each repeat leaves a gap in the identifiers.
         assert_eq!(id_of(&catalogue::add(&client, &pet("Next"))), self.highest + 1);
         for (number, (first, pet)) in self.firsts.iter().zip(awkward()).enumerate() {
             let again = add(&client, &self.key, number, &pet).is(201);

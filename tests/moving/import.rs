@@ -1,4 +1,4 @@
-//! Imports: accepted files, reports about bad lines, and services that write meanwhile.
+//! Imports: accepted and repeated files, bad lines, dry runs, full disks, and services that write meanwhile.
 
 use std::{
     fs,
@@ -108,7 +108,7 @@ fn an_import_of_a_bad_file_makes_no_store_and_removes_no_old_one(kind: Kind) {
     }
     let store = Store::new(kind);
     let mut running = fed(&["import", "--create", "--store", &store.url]);
-    // More than a pipe holds: when all is written, the command is reading.
+    // The text is larger than the buffer of a pipe, so when all is written, the command has begun to read.
     running.stdin.as_mut().unwrap().write_all(GOOD.repeat(4000).as_bytes()).unwrap();
     signal(&running, "TERM");
     assert_eq!(exit(&mut running), Some(1));
@@ -215,7 +215,7 @@ fn additions_beside_an_import(store: &Store, kind: Kind) -> Duration {
     });
     done.succeeds();
     // An import in a single transaction would permit one addition before it, and one after it.
-    assert!(added > 2, "{added} were added");
+    assert!(added > 2, "{added} animals were added beside the import");
     assert_eq!(store.pets(), pets + added);
     longest
 }
@@ -242,8 +242,8 @@ fn a_file_is_imported_once_unless_it_is_asked_for_again(kind: Kind) {
     assert_eq!(store.pets(), 24_000 + 12_001 - same);
 }
 
-/// Only on PostgreSQL, which ends the transaction of a frozen client. A SQLite file stays locked while the process that
-/// holds the lock is frozen.
+/// The test uses only PostgreSQL, which ends the transaction of a frozen client. A SQLite file stays locked while the
+/// process that holds the lock is frozen.
 #[needs(postgres, time)]
 #[test]
 fn an_import_frozen_in_its_transaction_refuses_no_addition() {
@@ -286,7 +286,7 @@ fn during_an_import_a_service_assigns_identifiers_above_the_identifiers_of_the_f
     wait::until("the first batch is there", || store.pets() > 0);
     let (added, done) = until_ended(running, || {
         let id = catalogue::id_of(&catalogue::add(&client, &catalogue::pet("Beside")));
-        assert!(id > 500_000, "{id}");
+        assert!(id > 500_000, "{id} is not above the file's identifiers");
     });
     done.succeeds();
     assert!(added > 0);

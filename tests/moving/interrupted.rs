@@ -112,6 +112,7 @@ fn an_import_interrupted_before_its_first_write_leaves_nothing(kind: Kind) {
         let mut running = fed(&["import", "--store", &store.url]);
         let mut input = running.stdin.take().unwrap();
         input.write_all(many(20_000).as_bytes()).unwrap();
+        // The input has no end yet, so the command only reads, and writes nothing.
         thread::sleep(Duration::from_millis(300));
         let output = end(running, signal);
         assert_eq!(output.code, code);

@@ -1,4 +1,4 @@
-//! Commands that only read change nothing. A foreign journal file beside a store costs no row.
+//! Commands that only read change nothing. A foreign journal file beside a store costs no animal.
 
 use std::{collections::BTreeMap, fs, path::PathBuf};
 
@@ -82,7 +82,7 @@ fn commands_that_only_read_work_on_a_read_only_disk() {
     {
         petstore(words).on_read_only(&store.folder()).finish().fails(1, says);
     }
-    // The command waits for the disk.
+    // A service waits until it can write.
     let words = ["serve", "--store", &store.url, "--listen", "127.0.0.1:0"];
     let mut waiting = petstore(&words).on_read_only(&store.folder()).spawn();
     let mut log = lines(waiting.stderr.take().unwrap());

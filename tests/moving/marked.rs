@@ -33,11 +33,11 @@ fn half_a_copy_is_served_by_nobody(kind: Kind) {
         (copy, "run the same 'petstore store copy'"),
         (restore, "is being filled from another store"),
     ] {
-        // A SQLite file is restored as a whole.
+        // A restore to a SQLite file makes the whole file or none, so there is no incomplete store.
         if kind == Kind::Sqlite && filling == restore {
             continue;
         }
-        // A command may be faster than its kill.
+        // A command may complete the copy before its kill.
         let killed = (0..10).map(|_| made(kind)).find(|to| {
             let running = petstore(&[filling, &[&*to.url]].concat()).spawn();
             wait::until("the target has some animals", || to.pets() > 0);

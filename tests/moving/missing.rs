@@ -15,7 +15,7 @@ const ON_ONE: [&[&str]; 7] = [
     &["keys", "revoke", "web", "--store"],
     &["keys", "roll", "web", "--store"],
 ];
-/// The commands on two stores: the words before an existing store, and the flag before the missing store.
+/// The commands on two stores: the first words, the flag of an existing store, and the flag of the missing store.
 const ON_TWO: [(&[&str], &str, &str); 6] = [
     (&["store", "copy"], "--to", "--from"),
     (&["store", "verify"], "--to", "--from"),
@@ -25,7 +25,7 @@ const ON_TWO: [(&[&str], &str, &str); 6] = [
     (&["store", "move", "--cancel"], "--from", "--to"),
 ];
 
-/// Returns the words of every command on the store at `url`. `other` is the URL of a second store.
+/// Returns the words of each command of both lists. The store at `url` cannot be opened, and `other` exists.
 fn commands<'a>(url: &'a str, other: &'a str) -> impl Iterator<Item = Vec<&'a str>> {
     let on_one = ON_ONE.into_iter().map(move |words| [words, &[url]].concat());
     let on_two = ON_TWO.into_iter();

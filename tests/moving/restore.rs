@@ -23,7 +23,7 @@ use crate::support::{
     wait,
 };
 
-/// Makes a backup of the store.
+/// Makes a backup of the store. The backup is a store too.
 #[track_caller]
 pub(super) fn backup(store: &Store) -> Store {
     let backup = Store::sqlite();

@@ -14,7 +14,7 @@ use crate::support::{
     store::{Kind, Store, on_stores},
 };
 
-/// Adds awkward animals over HTTP. Asserts that an export has them as the service answers them.
+/// Adds awkward animals over HTTP. Asserts that an export has the same animals as the service's list.
 fn fill(store: &Store) {
     let server = Launch::on(store).start();
     let client = server.client();

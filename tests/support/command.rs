@@ -44,7 +44,7 @@ impl Run {
         self
     }
 
-    /// Replaces the real disk by `disk`.
+    /// Preloads the library of `disk` into the command, so that a test can make its disk hang or fail.
     pub(crate) fn disk(mut self, disk: &Disk) -> Self {
         self.0.envs(disk.environment());
         self
@@ -55,7 +55,7 @@ impl Run {
         self.wrapped(words[0], &words[1..])
     }
 
-    /// Runs `program` with `arguments` and this command behind them.
+    /// Builds a command of `program` with `arguments`, followed by this command.
     fn wrapped(self, program: &str, arguments: &[&str]) -> Self {
         let mut command = Command::new(program);
         command.env_clear().env("PATH", "/usr/bin:/bin:/usr/sbin:/sbin");

@@ -1,4 +1,4 @@
-//! Raw HTTP/2 frames that no library would send (RFC 9113), over a socket.
+//! Raw HTTP/2 frames over a socket (RFC 9113), in numbers and orders that no library would send.
 
 use std::{
     io::{Read as _, Write as _},
@@ -54,7 +54,7 @@ pub(crate) fn request(method: &str, path: &str) -> Vec<u8> {
     .concat()
 }
 
-/// A connection after a correct preface, for frames that break the protocol.
+/// A connection with a correct preface and any frames after it.
 pub(crate) struct Frames(TcpStream);
 
 impl Frames {

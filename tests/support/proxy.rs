@@ -60,7 +60,7 @@ impl Proxy {
         let (folder, mut configuration) = (tempfile::tempdir().unwrap(), configuration.to_owned());
         let address = SocketAddr::from((Ipv4Addr::LOCALHOST, free_port().unwrap()));
         for [old, new] in [listens, server_name, ["127.0.0.1:8080", &server.address.to_string()]] {
-            assert!(configuration.contains(old), "{name}: {old}");
+            assert!(configuration.contains(old), "{name}: the configuration lacks {old:?}");
             let new = new.replace("ADDRESS", &address.to_string());
             configuration =
                 configuration.replace(old, &new.replace("PORT", &address.port().to_string()));

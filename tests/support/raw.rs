@@ -19,7 +19,7 @@ pub(crate) struct Raw {
     received: Vec<u8>,
 }
 
-/// Returns the head of a request with the suite's API key, and `more` lines that end in `\r\n`.
+/// Returns the head of a request with the suite's API key and the header lines `more`, each with `\r\n` at its end.
 pub(crate) fn head(method: &str, target: &str, more: &str) -> String {
     format!(
         "{method} {target} HTTP/1.1\r\nhost: petstore\r\nauthorization: Bearer {KEY}\r\n{more}\r\n"

@@ -54,7 +54,7 @@ const HEADERS: [&str; 27] = [
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Sent {
     pub(crate) method: String,
-    /// Empty if the head of the request is not whole.
+    /// Empty if the test sends no complete head of a request.
     pub(crate) target: String,
     pub(crate) request_id: Option<String>,
     /// `true` with a credential, `false` without one; `None` skips the check of the `error` of a challenge.
@@ -107,12 +107,12 @@ fn headers(sent: &Sent, answer: &Answer) -> Outcome {
     let id = answer.header("x-request-id").unwrap_or_default();
     hold(is_request_id(id), "X-Request-Id is 1 to 128 visible ASCII characters")?;
     if let Some(own) = &sent.request_id {
-        hold((id == own) == is_request_id(own), "a valid X-Request-Id comes back, no other does")?;
+        hold((id == own) == is_request_id(own), "only a valid X-Request-Id comes back")?;
     }
     let nosniff = answer.header("x-content-type-options") == Some("nosniff");
     hold(nosniff, "X-Content-Type-Options: nosniff")?;
     let date = answer.header("date").unwrap_or_default();
-    hold(date.len() == 29 && date.ends_with(" GMT"), "Date as RFC 9110 writes it")?;
+    hold(date.len() == 29 && date.ends_with(" GMT"), "Date in the form of RFC 9110")?;
     if sent.is_under_v1() {
         let caching = answer.header("cache-control");
         hold(caching == Some("private, no-cache"), "Cache-Control under /v1")?;
@@ -126,7 +126,7 @@ fn is_request_id(text: &str) -> bool {
 
 fn body(sent: &Sent, answer: &Answer) -> Outcome {
     if sent.method == "HEAD" || [204, 304].contains(&answer.status) {
-        return hold(answer.body.is_empty(), "no body");
+        return hold(answer.body.is_empty(), "HEAD, 204 and 304 have no body");
     }
     let json = answer.header("content-type") == Some("application/json");
     if sent.is_under_v1() && !answer.body.is_empty() {
@@ -140,16 +140,16 @@ fn body(sent: &Sent, answer: &Answer) -> Outcome {
     let fields = error.as_object().ok_or("an error is an object")?;
     let known = ["code", "message", "status"];
     let exactly = fields.len() == known.len() && known.iter().all(|key| fields.contains_key(*key));
-    hold(exactly, "an error is exactly code, message, status")?;
+    hold(exactly, "an error has exactly code, message, status")?;
     hold(error["status"] == answer.status, "status is the HTTP status")?;
     hold(error["message"].as_str().is_some_and(|text| !text.is_empty()), "a message is not empty")?;
     let code = error["code"].as_str().unwrap_or_default();
-    hold(CODES.contains(&(answer.status, code)), "the code is listed under its status")
+    hold(CODES.contains(&(answer.status, code)), "INTERFACE.md lists the code under its status")
 }
 
 fn status_headers(sent: &Sent, answer: &Answer) -> Outcome {
     let iff = |belongs: bool, name: &str| {
-        let rule = format!("{name} comes where it belongs, and nowhere else");
+        let rule = format!("{name} is present: {belongs}");
         hold(answer.header(name).is_some() == belongs, &rule)
     };
     let status = answer.status;
@@ -158,7 +158,7 @@ fn status_headers(sent: &Sent, answer: &Answer) -> Outcome {
     iff([429, 503].contains(&status), "retry-after")?;
     let preflight = answer.header("access-control-max-age").is_some();
     let options = status == 204 && sent.method == "OPTIONS";
-    hold(options || !preflight, "only OPTIONS is a preflight")?;
+    hold(options || !preflight, "Access-Control-Max-Age only on a 204 to OPTIONS")?;
     iff(status == 405 || options && !preflight, "allow")?;
     let page = sent.is_a_page() && sent.reads() && [200, 304].contains(&status);
     for header in ["content-security-policy", "referrer-policy"] {
@@ -168,9 +168,9 @@ fn status_headers(sent: &Sent, answer: &Answer) -> Outcome {
     let coded = vary.contains(&"accept-encoding");
     let forms = answer.header("etag").is_some();
     hold(!forms || status < 400, "no ETag on an error")?;
-    hold(coded == forms, "Vary: accept-encoding where there are several forms, and nowhere else")?;
+    hold(coded == forms, "Vary: accept-encoding exactly when there is an ETag")?;
     let encoded = answer.header("content-encoding").is_some();
-    hold(forms || !encoded, "Content-Encoding where there are several forms")?;
+    hold(forms || !encoded, "Content-Encoding only with an ETag")?;
     if let Some(kinds) = answer.header("accept-post") {
         hold(kinds == "application/json", "Accept-Post: application/json")?;
     }
@@ -190,7 +190,7 @@ fn challenge_fits(sent: &Sent, status: u16, challenge: &str) -> Outcome {
     let bare = "Bearer realm=\"petstore\"";
     if status == 403 {
         let scope = challenge == format!("{bare}, error=\"insufficient_scope\"");
-        return hold(scope, "WWW-Authenticate of a key without the right");
+        return hold(scope, "WWW-Authenticate of a 403 has insufficient_scope");
     }
     let refused = challenge == format!("{bare}, error=\"invalid_token\"");
     hold(refused || challenge == bare, "WWW-Authenticate is one of two challenges")?;
@@ -198,7 +198,7 @@ fn challenge_fits(sent: &Sent, status: u16, challenge: &str) -> Outcome {
     hold(fits, "error=\"invalid_token\" exactly when a credential was sent")
 }
 
-/// Returns whether a JSON value is an animal with exactly the fields of the interface.
+/// Returns whether a JSON value is an animal with the fields of the interface and no others.
 pub(crate) fn is_pet(value: &Value) -> bool {
     let Some(fields) = value.as_object() else { return false };
     fields.iter().all(|(key, value)| match key.as_str() {

@@ -169,7 +169,7 @@ impl Prefix {
 }
 
 impl Store {
-    /// Returns a new, empty store.
+    /// Returns a place of this kind for a store that is not made yet.
     pub(crate) fn new(kind: Kind) -> Self {
         match kind {
             Kind::Sqlite => Self::sqlite(),
@@ -179,14 +179,14 @@ impl Store {
         }
     }
 
-    /// Returns a store on a new, empty database of PostgreSQL. The test must have `#[needs(postgres)]`.
+    /// Returns a store that is not made yet, in a new PostgreSQL database. The test must have `#[needs(postgres)]`.
     pub(crate) fn postgres() -> Self {
         let database = postgres_or_skip("a test of the binary on PostgreSQL").unwrap();
         let url = database.url.clone();
         Self { database: Some(database), ..Self::at(&url) }
     }
 
-    /// Returns a store on a new prefix of etcd. The test must have `#[needs(etcd)]`.
+    /// Returns a store that is not made yet, on a new prefix of etcd. The test must have `#[needs(etcd)]`.
     pub(crate) fn etcd() -> Self {
         let prefix = Prefix::new();
         let url = format!("etcd://{}/{}", etcd().endpoints(), prefix.0);
@@ -343,7 +343,7 @@ impl Store {
         }
     }
 
-    /// Returns the bytes of all files of the store.
+    /// Returns the bytes of all files in the store's folder: none for a store on PostgreSQL or etcd.
     pub(crate) fn bytes(&self) -> Vec<u8> {
         let files = fs::read_dir(self.folder.path()).unwrap();
         files.flat_map(|file| fs::read(file.unwrap().path()).unwrap()).collect()

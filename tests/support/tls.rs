@@ -22,7 +22,7 @@ use super::{raw, server::Launch, wait};
 
 /// A certificate for `localhost`, and its private key.
 pub(crate) struct Pair {
-    /// The authority: the certificate itself, unless there is a chain.
+    /// The certificate of the authority; for a self-signed certificate, the certificate itself.
     pub(crate) der: CertificateDer<'static>,
     certificate: String,
     key: String,
@@ -69,7 +69,7 @@ impl Pair {
         Self { der: root.der().clone(), certificate, key: key.serialize_pem() }
     }
 
-    /// Writes both files into `folder`. Returns their paths.
+    /// Writes the certificate and the key into `folder`. Returns the paths of these two files.
     pub(crate) fn write(&self, folder: &Path) -> [String; 2] {
         [("cert.pem", &self.certificate), ("key.pem", &self.key)].map(|(name, text)| {
             let path = folder.join(name);

@@ -1,4 +1,5 @@
-//! An upgrade keeps all animals, API keys and idempotency records.
+//! An upgrade keeps all animals, API keys and idempotency records, and is refused while the store is in use. Other
+//! commands refuse an old store. Backups from older releases can be restored.
 
 use std::path::PathBuf;
 
@@ -15,7 +16,7 @@ use crate::support::{
     store::{Kind, Store, on_stores},
 };
 
-/// Returns the keys without their last use, which the test changes.
+/// Returns the API keys without the times of their last use, which the test changes.
 fn without_last_use(mut keys: Value) -> Value {
     for key in keys.as_array_mut().unwrap() {
         key["lastUsedAt"] = Value::Null;

@@ -27,7 +27,7 @@ fn root() -> &'static Path {
 }
 
 #[test]
-fn a_released_step_is_not_changed() {
+fn a_released_file_is_not_changed() {
     let list = old::folder().join("released.sha256");
     let listed = fs::read_to_string(&list).unwrap();
     let listed = listed.lines().map(|line| line.split_once("  ").unwrap().1.to_owned()).collect();
@@ -42,7 +42,7 @@ fn a_released_step_is_not_changed() {
 }
 
 #[test]
-fn the_newest_schema_of_a_release_has_its_stores() {
+fn the_newest_fixtures_have_the_newest_released_schema() {
     let release = old::releases().pop().unwrap();
     let folder = old::folder().join(&release);
     // A copy, because SQLite makes files beside the store even for a read.

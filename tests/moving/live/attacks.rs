@@ -71,7 +71,7 @@ fn a_second_handover_fills_a_promoted_standby_that_lacks_animals() {
     let server = serve(&from, &to);
     let mut mover = spawn(&from, &to);
     let count = "SELECT count(*) FROM pet";
-    wait::until("the new store is filled", || {
+    wait::until("the new store has animals", || {
         primary.sql(count).is_ok_and(|count| count.trim() != "0")
     });
     signal(&mover, "STOP");
@@ -88,7 +88,7 @@ fn a_second_handover_fills_a_promoted_standby_that_lacks_animals() {
     wait::until("the standby takes writes", || {
         standby.sql("SELECT pg_is_in_recovery()").is_ok_and(|answer| answer.trim() == "f")
     });
-    assert_ne!(standby.sql(count).unwrap().trim(), "30000", "the standby is not behind");
+    assert_ne!(standby.sql(count).unwrap().trim(), "30000", "the standby lacks no animal");
     Launch::on(&to).finish().fails(78, "is being filled from another store");
 
     hand_over(&from, &to).succeeds();

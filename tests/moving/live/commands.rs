@@ -42,7 +42,7 @@ pub(crate) fn serve(from: &Store, to: &Store) -> Server {
 /// Returns how long writes waited, in milliseconds, from the output of the command.
 pub(crate) fn pause(said: &str) -> u64 {
     let words = said.split("writes waited ").nth(1).and_then(|rest| rest.split(' ').next());
-    words.and_then(|number| number.parse().ok()).unwrap_or_else(|| panic!("{said}"))
+    words.and_then(|number| number.parse().ok()).unwrap_or_else(|| panic!("no pause: {said}"))
 }
 
 /// Makes a store with `count` animals, and records them in the journal as acknowledged.

@@ -65,7 +65,7 @@ pub(super) fn stand_still_in(wanted: Phase, from: &Store, to: &Store) -> (Runnin
     (mover, phase)
 }
 
-/// Moves a store there and back until movers were interrupted in each phase.
+/// Moves a store there and back until movers have been interrupted in each phase.
 ///
 /// - `interrupt` gets a stopped mover, its phase, and the old and the new store.
 /// - `complete` completes the move afterwards. `complete` gets both stores too.
@@ -89,5 +89,5 @@ pub(super) fn in_each_phase<'a>(
         }
         (from, to) = (to, from);
     }
-    panic!("no mover was stopped in one of the phases; the phases met are {met:?}");
+    panic!("movers were not stopped in every phase, only in {met:?}");
 }

@@ -32,9 +32,9 @@ fn killed_in_the_middle<T>(prepare: impl Fn(&Store) -> T) -> (Store, Store, T) {
         let (from, to) = (Store::sqlite(), Store::sqlite());
         let prepared = prepare(&from);
         let mover = spawn(&from, &to);
-        wait::until("the new store is filled", || to.state().is_some() && to.pets() > 0);
+        wait::until("the new store has animals", || to.state().is_some() && to.pets() > 0);
         drop(mover);
-        // The mover may have been faster.
+        // The mover may have completed the move before the kill.
         if Phase::of(&from, &to) == Phase::Filling {
             return (from, to, prepared);
         }
@@ -60,7 +60,7 @@ fn a_service_without_a_next_store_answers_503_after_the_seal() {
 
 #[petstore_testing::needs(time)]
 #[test]
-fn a_store_restored_from_a_handover_is_refused_until_released_and_then_independent() {
+fn a_copy_of_either_store_of_a_handover_is_refused_until_released_and_then_independent() {
     let (from, to, ()) = killed_in_the_middle(|from| drop(populate(from, 30_000)));
     let of_new = restored(&to);
     Launch::on(&of_new).finish().fails(78, "is being filled from another store");
@@ -79,8 +79,8 @@ fn a_store_restored_from_a_handover_is_refused_until_released_and_then_independe
         server.stop();
         petstore(&["check", "--store", &store.url]).finish().succeeds();
     }
-    assert!(fs::read(to.file()).unwrap() == there, "a restored store has written to the new store");
-    // The restored store and the new store are independent.
+    assert!(fs::read(to.file()).unwrap() == there, "a copy has written to the new store");
+    // The copy of the old store and the new store are independent: the service continues with the copy.
     let server = serve(&of_old, &to);
     assert_eq!(everything(&server.client()).len(), 30_001);
 }

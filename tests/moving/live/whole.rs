@@ -55,7 +55,7 @@ fn there_and_back([one, other]: &[Store; 2], services: usize) -> [u64; 2] {
         for client in &clients {
             client.get("/v1/pets?limit=1").key(&key).send().is(200);
         }
-        assert_eq!(pause(&hand_over(from, to).succeeds()), 0, "the second run waits");
+        assert_eq!(pause(&hand_over(from, to).succeeds()), 0, "the repeated move waits");
         waited
     });
     one.keys(&["revoke", "before"]).succeeds();

@@ -1,4 +1,4 @@
-// The types that openapi-typescript generates, with openapi-fetch, against a live service.
+// Calls a live service through openapi-fetch, with the types that openapi-typescript has generated.
 
 import assert from "node:assert/strict";
 import createClient from "openapi-fetch";

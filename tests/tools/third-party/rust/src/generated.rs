@@ -1,4 +1,4 @@
-//! The client that progenitor generates, against a live service.
+//! Calls a live service with the client that progenitor has generated.
 
 use std::{env, num::NonZero};
 
