@@ -10,7 +10,6 @@ fn a_client_gets_its_answer_after_it_closes_its_sending_side() {
     raw.send_no_more();
     raw.answer("POST", "/v1/pets").is(201);
     raw.is_closed();
-    // A client of HTTP/1.0 is answered too.
     let mut old = server.raw();
     old.send("GET /livez HTTP/1.0\r\n\r\n");
     let text = String::from_utf8(old.rest()).unwrap();

@@ -88,8 +88,7 @@ impl Document {
         self.checker(schema)(value)
     }
 
-    /// Returns a function that checks any number of values against a schema of the document. Compiling a schema takes
-    /// long.
+    /// Returns a function that checks values against a schema of the document. Compiling the schema takes long.
     pub(super) fn checker(&self, schema: &Value) -> impl Fn(&Value) -> Result<(), String> + use<> {
         const PLACE: &str = "http://petstore/schema.json";
         let mut schema = self.follow(schema).clone();

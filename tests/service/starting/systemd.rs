@@ -1,5 +1,4 @@
-//! The service under a service manager: `sd_notify`, sockets that the manager opened, `healthcheck`, and the nightly
-//! backup.
+//! The service under a service manager: `sd_notify`, inherited sockets, `healthcheck`, and the nightly backup.
 
 use std::{
     fs,

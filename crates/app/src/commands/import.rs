@@ -62,9 +62,8 @@ pub(crate) struct ImportArgs {
 pub(crate) async fn run(args: ImportArgs) -> Result<(), Failure> {
     let signals = Signals::take_over()?;
     let ImportArgs { records, skip_bad, again, create, dry_run, delimiter, store } = args;
-    let path = records.path();
     let mut import = Import { delimiter, skip_bad, again, signals, ..Import::default() };
-    let file = import.check(path, records.format()).await?;
+    let file = import.check(records.path(), records.format()).await?;
     let mode = match (create, dry_run) {
         (true, _) => OpenMode::Create,
         (false, true) => OpenMode::ReadOnly,
@@ -252,11 +251,12 @@ impl Import {
 
     /// Creates the failure of the import, with the last line of the last stored batch.
     fn failed(&self, reason: impl fmt::Display) -> Failure {
+        let adds_twice = self.again && self.highest.is_none();
+        let next =
+            if adds_twice { "import the rest alone" } else { "run it again to continue there" };
         Failure::runtime(match self.kept {
             0 => format!("nothing was stored: {reason}"),
-            kept => format!(
-                "stored up to line {kept}: {reason}; unless --again was given, run it again to continue there"
-            ),
+            kept => format!("stored up to line {kept}: {reason}; {next}"),
         })
     }
 }
