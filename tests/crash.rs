@@ -1,7 +1,6 @@
 //! Crashes of the process and of the machine: every acknowledged animal is there afterwards, once.
 //!
-//! A control beside each test of a machine crash uses a store that does not wait for the disk. The control must lose an
-//! animal.
+//! A control beside each test of a machine crash has a store that does not wait for the disk. It must lose an animal.
 //!
 //! `PETSTORE_TEST_CRASHES=long` runs the long form: `docs/GUARANTEES.md` has the numbers.
 

@@ -78,8 +78,7 @@ impl Load {
         self
     }
 
-    /// Adds `count` writers. Half of the writers use idempotency keys. If `stored` is an API key, half of the writers
-    /// use this key.
+    /// Adds `count` writers. Half of the writers use idempotency keys. If `stored` is an API key, half of them use it.
     pub(crate) fn writers(self, count: usize, stored: Option<&str>) -> Self {
         (0..count).fold(self, |load, number| {
             load.writer(number % 2 == 0, stored.filter(|_| number % 4 >= 2))
@@ -178,8 +177,7 @@ impl Load {
         }
     }
 
-    /// Ends the clients and waits for them. Each addition with an idempotency key is acknowledged by then, unless the
-    /// service has ended.
+    /// Ends the clients and waits for them. Each addition with a key is then acknowledged, unless the service ended.
     pub(crate) fn stop(&mut self) {
         self.over.store(true, Ordering::SeqCst);
         for thread in self.threads.drain(..) {

@@ -30,8 +30,7 @@ impl Crate {
         }
     }
 
-    /// Returns the forbidden imports. The root may name any module, because it declares modules and re-exports their
-    /// contents.
+    /// Returns the forbidden imports. The root may name any module, because it declares and re-exports.
     fn faults(&self) -> Vec<String> {
         let mut faults = Vec::new();
         let mut arrows: BTreeMap<&Segments, Vec<Segments>> = BTreeMap::new();

@@ -22,8 +22,7 @@ impl File {
         }
     }
 
-    /// Marks the unlinks of this file among the first `records` log records as certainly on the disk, because the
-    /// folder was synced.
+    /// Marks the unlinks of this file among the first `records` log records as on the disk: the folder was synced.
     fn sync_name(&mut self, records: usize) {
         let gone = self
             .pending

@@ -32,8 +32,7 @@ pub(crate) enum Change {
         length: usize,
     },
     Unlink,
-    /// A completed sync. If the first `records` records of the log contain changes of this file, these changes are on
-    /// the disk.
+    /// A completed sync. If the first `records` records of the log contain changes of this file, they are on the disk.
     Sync {
         records: usize,
     },

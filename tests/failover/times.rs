@@ -9,8 +9,7 @@ use crate::load::journal::Kind;
 pub(crate) const CALL: Duration = Duration::from_secs(5);
 /// The time limit for the first success after the store's servers work again.
 pub(crate) const RECOVERY: Duration = Duration::from_secs(5);
-/// The time for which a cached page may be sent without a call of the store. Writes of other instances show within this
-/// time.
+/// The time for which a cached page may be sent without a call of the store. Writes of other instances show by then.
 pub(crate) const KNOWN: Duration = Duration::from_millis(100);
 /// The time for which `/readyz` may repeat its answer without a call of the store.
 pub(crate) const KNOWN_READY: Duration = Duration::from_secs(1);

@@ -47,8 +47,7 @@ struct Answers {
 /// A client's connection.
 struct Connection {
     raw: Raw,
-    /// `true` if the connection may be newer than the signal and has no answer yet. The service may reset such a
-    /// connection.
+    /// `true` if the connection may be newer than the signal and has no answer yet. The service may reset it.
     may_be_reset: bool,
 }
 

@@ -1,7 +1,10 @@
 //! Copy targets are marked until they are complete. A move asks before it begins and names obstacles. A refused move
 //! leaves its target as it was.
 
-use std::time::{Duration, Instant};
+use std::{
+    process::Command,
+    time::{Duration, Instant},
+};
 
 use petstore_testing::needs;
 
@@ -64,6 +67,15 @@ fn a_move_asks_before_it_begins_and_a_preview_counts_the_rows_of_both_stores() {
     import(&from.url, "ndjson", &many(3)).succeeds();
     let words = ["store", "move", "--from", &from.url, "--to", &to.url];
     run(&words).fails(2, "--yes begins without asking");
+    // `script` gives the command a terminal.
+    let asks = |answer: &str| {
+        let asked = [&[env!("CARGO_BIN_EXE_petstore")], &words[..]].concat().join(" ");
+        let piped = format!("echo {answer} | script -qec '{asked}' /dev/null");
+        let output = Command::new("sh").args(["-c", &piped]).output().unwrap();
+        assert!(String::from_utf8_lossy(&output.stdout).contains("? [y/N]"), "{output:?}");
+        (output.status.code(), to.is_made())
+    };
+    assert_eq!(asks("no"), (Some(1), false));
     let dry = [&words[..], &["--dry-run"]].concat();
     let said = run(&dry).succeeds();
     assert!(said.contains(" holds 3 animals, ") && said.contains("does not exist yet"), "{said}");
@@ -78,7 +90,7 @@ fn a_move_asks_before_it_begins_and_a_preview_counts_the_rows_of_both_stores() {
     make(&to);
     let said = run(&dry).succeeds();
     assert!(said.contains(" holds 4 animals, ") && said.contains(" holds 0 animals, "), "{said}");
-    hand_over(&from, &to).succeeds();
+    assert_eq!(asks("y").0, Some(0));
     let said = run(&dry).succeeds();
     assert!(said.contains("; it was handed over before; "), "{said}");
 }

@@ -96,8 +96,7 @@ fn pages_are_walked_along_the_links_and_stay_in_address_title_and_history() {
     can_turn(browser, &["first", "next"]);
 }
 
-/// Links begin with the path prefix of the public URL, which a proxy strips. This browser opens the service without the
-/// proxy.
+/// Links begin with the path prefix of the public URL, which a proxy strips. This browser uses no proxy.
 #[needs(chromium)]
 #[test]
 fn the_next_button_works_without_the_proxy() {

@@ -25,8 +25,7 @@ fn restored(store: &Store) -> Store {
     copy
 }
 
-/// Kills a mover while it fills the new store. Returns the old store, the new store, and the result of `prepare` on the
-/// old store.
+/// Kills a mover while it fills the new store. Returns both stores, old first, and what `prepare` returned for it.
 fn killed_in_the_middle<T>(prepare: impl Fn(&Store) -> T) -> (Store, Store, T) {
     for _ in 0..10 {
         let (from, to) = (Store::sqlite(), Store::sqlite());

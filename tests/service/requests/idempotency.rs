@@ -75,8 +75,7 @@ fn an_idempotency_key_is_not_stored_in_clear_text() {
     assert!(holds(name) && !holds("hidden-in-the-store"));
 }
 
-/// Adds an animal, disconnects before the answer, and adds the animal again. Returns whether the first request had
-/// added it.
+/// Adds an animal, disconnects before the answer, and adds it again. Returns whether the first request added it.
 fn lose_the_answer(server: &Server, client: &Client, number: usize) -> bool {
     let (name, key) = (format!("Rex {number}"), format!("lost-{number}"));
     let body = pet(&name).to_string();

@@ -98,7 +98,15 @@ pub(crate) fn one_line_of(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use petstore_domain::StoreError;
+
     use super::Failure;
+
+    #[test]
+    fn the_reason_of_a_refusing_store_is_shown_alone() {
+        let failure = Failure::of_store(StoreError::refused("no identifier is left"));
+        assert_eq!(failure.to_string(), "no identifier is left");
+    }
 
     #[test]
     fn a_failure_that_quotes_a_line_break_is_one_line() {
