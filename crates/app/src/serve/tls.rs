@@ -40,8 +40,8 @@ const NOTICE: Duration = Duration::from_hours(14 * 24);
 /// The ALPN protocols, in order of preference.
 const PROTOCOLS: [&[u8]; 2] = [b"h2", b"http/1.1"];
 /// The rule for a private key, in messages.
-const KEY_RULE: &str = "an unencrypted PEM block that begins with '-----BEGIN PRIVATE KEY-----' and still has its line \
-     breaks; the key is ECDSA (P-256 or P-384), Ed25519, or RSA (2048 to 4096 bits)";
+const KEY_RULE: &str = "an unencrypted PEM block, such as one that begins with '-----BEGIN PRIVATE KEY-----', with its \
+     line breaks; the key is ECDSA (P-256 or P-384), Ed25519, or RSA (2048 to 4096 bits)";
 /// The rule for certificates, in messages.
 const CERTIFICATE_RULE: &str = "PEM blocks that begin with '-----BEGIN CERTIFICATE-----' and still have their line \
      breaks; the first block is an X.509 version 3 certificate";

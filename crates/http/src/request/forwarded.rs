@@ -127,8 +127,8 @@ mod tests {
             assert_eq!(seen(peer(stranger), &fields), None);
         }
         assert_eq!(seen(peer("[::ffff:192.0.2.1]:80"), &fields).as_deref(), Some("203.0.113.7"));
-        let mapped: [TrustedProxy; 0] = [];
-        assert_eq!(client(&mapped, Peer::Unix, &HeaderMap::new()), None);
+        let none: [TrustedProxy; 0] = [];
+        assert_eq!(client(&none, Peer::Unix, &HeaderMap::new()), None);
     }
 
     #[test]

@@ -51,8 +51,8 @@ impl Files {
     fn refuse_the_key(&self, reason: &str) {
         let path = self.files.key.display();
         let expected = format!(
-            "the private key in {path} cannot be used: {reason}; expected an unencrypted PEM block that begins \
-             with '-----BEGIN PRIVATE KEY-----' and still has its line breaks; the key is ECDSA \
+            "the private key in {path} cannot be used: {reason}; expected an unencrypted PEM block, such as \
+             one that begins with '-----BEGIN PRIVATE KEY-----', with its line breaks; the key is ECDSA \
              (P-256 or P-384), Ed25519, or RSA (2048 to 4096 bits)"
         );
         assert_eq!(self.refusal(), Some(expected));
