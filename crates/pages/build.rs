@@ -96,7 +96,7 @@ fn append_module(path: &Path, done: &mut Vec<PathBuf>, script: &mut String) -> O
 /// Returns the name of the variable for the exports of the module at `path`.
 fn variable(path: &Path) -> Outcome<String> {
     let name = path.file_stem().and_then(|stem| stem.to_str());
-    Ok(format!("{}_module", name.ok_or("a module has a name")?))
+    Ok(format!("{}_module", name.ok_or("the file name of a module must be UTF-8")?))
 }
 
 fn text(path: &Path) -> Outcome<String> {

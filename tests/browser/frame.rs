@@ -77,7 +77,7 @@ fn on_paper_there_is_the_content_of_a_page_and_no_control() {
     media("");
 }
 
-/// A load sends one request for the page and then only the requests for its data. So a slow line waits for two trips.
+/// A load sends one request for the page and then only the requests for its data. So it takes two round trips.
 #[needs(chromium)]
 #[test]
 fn a_load_sends_one_request_for_the_page_and_the_requests_for_its_data() {

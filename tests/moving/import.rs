@@ -186,7 +186,7 @@ fn a_dry_run_says_what_would_be_done_and_does_nothing() {
 }
 
 #[test]
-fn an_import_without_its_first_line_blocks_no_request() {
+fn an_import_that_waits_for_its_first_line_blocks_no_request() {
     let store = made(Kind::Sqlite);
     let server = Launch::on(&store).start();
     let mut running = fed(&["import", "--store", &store.url]);
@@ -263,7 +263,7 @@ fn an_import_frozen_in_its_transaction_refuses_no_addition() {
         let words = ["import", "--again", "--store", &store.url, &file];
         let running = petstore(&words).spawn();
         run_until(&running, "the import is stopped in a transaction", || {
-            // The server first completes its current statement.
+            // PostgreSQL first completes the statement of the stopped import.
             thread::sleep(Duration::from_millis(200));
             store.try_sql(FROZEN).is_ok()
         });

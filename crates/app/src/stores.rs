@@ -135,8 +135,8 @@ pub(crate) struct StoreArgs {
     pub(crate) store: StoreArg,
 }
 
-/// Adds the parser, the help and the default to every argument that names a store. Only `serve` accepts a store whose
-/// data ends with the process.
+/// Adds the parser and the help to every argument that names a store, and the default to `--store`. Only `serve`
+/// accepts a store whose data ends with the process.
 pub(crate) fn with_stores(command: Command, stores: &Arc<Registry>) -> Command {
     let serves = command.get_arguments().any(|arg| arg.get_id() == "next-store");
     command

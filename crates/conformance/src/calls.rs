@@ -148,7 +148,7 @@ pub(crate) async fn version_after(store: &Store, before: CatalogueVersion) -> Pr
     Ok(())
 }
 
-/// Returns `found`: the version, or a port called `name`. The harness declares it, so `None` is a failure.
+/// Returns `found`, the part of a store that is called `name`. The harness declares the part, so `None` is a failure.
 pub(crate) fn declared<T>(name: &str, found: Option<T>) -> PromiseResult<T> {
     found.ok_or_else(|| Failure::new(format!("there is no {name}, but the harness declares one")))
 }
@@ -186,7 +186,7 @@ pub(crate) async fn change_state(
     new: StoreState,
 ) -> PromiseResult<StoreState> {
     let handover = handover(store)?;
-    ensure!(handover.change_state(expected, new.clone()).await?, "the state is not {new:?}");
+    ensure!(handover.change_state(expected, new.clone()).await?, "the store did not take {new:?}");
     let stored = handover.state().await?;
     // The store keeps its own count of rewrites, which another writer may raise before the change.
     ensure_eq("the state", &stored, &StoreState { rewrites: stored.rewrites, ..new })?;
@@ -215,7 +215,7 @@ where
 }
 
 /// Starts `tasks` callers like [`start`]. Each adds `count` animals. The first `with_requests` callers add each animal
-/// with a request. A task returns its animals, whose identifiers must ascend.
+/// with an idempotency key of its own. A task returns its animals, whose identifiers must ascend.
 pub(crate) fn add_at_once(
     fixture: &Fixture,
     tasks: usize,

@@ -1,7 +1,8 @@
 //! Calls of etcd's JSON gateway, with failover between the nodes.
 //!
-//! Every request can safely be sent twice: it reads, or it compares a head whose value never recurs. So if a node does
-//! not answer within `request_timeout`, or has no leader, the client asks the next node, until the deadline.
+//! Every request can safely be sent twice: it reads, or it writes only if the store's head still has an expected value,
+//! which never recurs. So if a node does not answer within `request_timeout`, or has no leader, the client asks the
+//! next node, until the deadline.
 
 use std::{
     collections::BTreeMap,

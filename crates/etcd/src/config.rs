@@ -98,7 +98,8 @@ impl EtcdConfig {
         })
     }
 
-    /// Sets one parameter. The error names the allowed values.
+    /// Sets one parameter. The error says what to write. It does not name `require`, which means the same as
+    /// `verify-full`.
     fn set(&mut self, name: &str, value: &str) -> Result<(), &'static str> {
         let seconds = |value| duration(value, Duration::from_secs);
         let millis = |value| duration(value, Duration::from_millis);

@@ -18,8 +18,8 @@ use crate::kv::{Bytes, KeyValue, Range};
 /// | key | value |
 /// |---|---|
 /// | `PREFIX/store` | the head, which every write replaces (`head.rs`) |
-/// | `PREFIX/head` | a head that releases before 2.0.0 refuse (`schema.rs`) |
-/// | `PREFIX/waiting` | the instance that lost a comparison last, until the next write (`core.rs`) |
+/// | `PREFIX/head` | the key of the head before schema version 2: an entry that older releases refuse (`schema.rs`) |
+/// | `PREFIX/waiting` | the process that another process last beat to a write, until the next write (`core.rs`) |
 /// | `PREFIX/pets/ID` | an animal |
 /// | `PREFIX/status/STATUS/ID` | the animal again, by its status: a page of one status is one range |
 /// | `PREFIX/records/RECORD` | an idempotency record |
@@ -80,21 +80,21 @@ impl Keys {
         format!("{}keys/{}", self.prefix, ordered(id.0))
     }
 
-    /// Returns whether `key`, which is not the head, can belong to a store.
+    /// Returns whether `key` is the old head or is in a folder of a store.
     pub(crate) fn is_own(&self, key: &str) -> bool {
         let folders = ["pets", "status", "records", "recorded", "expiry", "keys"];
         key == self.old_head() || folders.iter().any(|name| key.starts_with(&self.folder(name)))
     }
 }
 
-/// Returns the end of a window at the start of `range`, and the highest identifier that the window can hold. A window
-/// holds `ids` identifiers, or the whole range if `ids` or the last identifier is too large for an `i64`. Behind
-/// `folder`, each key begins with an identifier.
+/// Returns the end of a window at the start of `range`, and the last identifier that the window can hold: the
+/// identifier at the start of `range`, or 0 without one, plus `ids`. The window is the whole range if this is too large
+/// for an `i64`. Behind `folder`, each key begins with an identifier.
 pub(crate) fn window(folder: &str, range: &Range, ids: usize) -> (Bytes, i64) {
     let digits = range.key.0.get(folder.len()..folder.len() + 16);
     let first = digits.and_then(|digits| unordered(str::from_utf8(digits).ok()?)).unwrap_or(0);
     match i64::try_from(ids).ok().and_then(|ids| first.checked_add(ids)) {
-        // `0` follows the `/` that may follow the identifier.
+        // `0` is one above `/`, so this end is behind every key that continues with `/`.
         Some(last) => (Bytes::from(&*format!("{folder}{}0", ordered(last))), last),
         None => (range.end.clone(), i64::MAX),
     }

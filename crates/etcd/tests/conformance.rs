@@ -54,7 +54,8 @@ impl OnNode {
     }
 }
 
-/// Starts a node. The nodes for [`Outage::Frozen`] take the smallest supported number of operations.
+/// Starts a node. The nodes for [`Outage::Frozen`] accept the fewest operations in a transaction that petstore
+/// supports.
 fn start(outage: Outage) -> Result<Etcd, BoxError> {
     let etcd = etcd_or_skip("conformance", 1).ok_or("no etcd")?;
     if matches!(outage, Outage::Frozen) {

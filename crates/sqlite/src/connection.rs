@@ -15,7 +15,7 @@ use rustix::fs::{Access, access};
 
 use crate::config::Synchronous;
 
-/// The longest wait for a write of another process, also when a store is opened. Tests shorten it.
+/// The longest wait for a write of another process, also when a store is opened. Tests pass a shorter time.
 pub(crate) const WRITE_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// The longest time that a read waits for a lock and blocks its thread. A read waits only while another connection

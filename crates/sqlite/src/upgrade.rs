@@ -38,7 +38,8 @@ impl SqliteStore {
     /// the thread, for minutes if the store is large.
     ///
     /// # Errors
-    /// [`OpenError`]. Its message is one line with the cause and its repair. Nothing has changed.
+    /// [`OpenError`]. Its message is one line with the cause and its repair. The store is unchanged, except after a
+    /// commit in doubt: its copy stays then.
     pub fn upgrade(config: &SqliteConfig, mode: UpgradeMode) -> Result<Option<Upgrade>, OpenError> {
         let at = |reason| OpenError { path: config.path.clone(), reason };
         upgrade(&config.path, mode, &STEPS).map_err(at)
@@ -51,7 +52,7 @@ fn upgrade(path: &Path, mode: UpgradeMode, steps: &[Step]) -> Result<Option<Upgr
         return Ok(None);
     }
     let _shared_memory = SharedMemory::guard(path);
-    // After a crash while the store was created, only a connection that may write can read the file.
+    // A run may write: after a crash while the store was created, SQLite must write before it can read the file.
     let read_only = mode == UpgradeMode::DryRun;
     let (Some(from), reader) = open::open_known(path, read_only)? else { return Ok(None) };
     let copy = beside(path, ".before-upgrade");

@@ -17,7 +17,7 @@ pub struct Database {
 }
 
 impl Database {
-    /// Creates a database on the server of `server`, the URL of any database there.
+    /// Creates a database on a server. `server` is the URL of any database on it.
     pub(crate) fn fresh(server: &str) -> Result<Self, String> {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let number = COUNT.fetch_add(1, Ordering::Relaxed);

@@ -86,7 +86,7 @@ fn the_samples_follow_the_form_and_only_a_copy_for_curl_has_the_key() {
     browser.fill("#listPets-limit", "8");
     browser.reads(&format!("{LIST} .sample"), "limit=8");
     assert!(!browser.value("document.documentElement.outerHTML").to_string().contains(KEY));
-    // The first request on the page runs as it is copied.
+    // The command under "The first request" runs without a change.
     browser.click("#first .copy");
     browser.reads("#first .copy", "Copied");
     let copied = browser.value("window.copied");

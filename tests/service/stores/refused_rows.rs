@@ -29,7 +29,7 @@ fn a_refused_row_fails_its_own_request_and_the_log_names_the_rule(kind: Kind) {
     client.add(&pet("Taken")).send().is(201);
     store.try_sql(INDEX).unwrap();
     let add = |name: String| client.add(&pet(&name)).header("idempotency-key", &name).send();
-    // These refused rows may share a group with other additions. The refused row after them comes alone.
+    // The store may write these refused rows in one transaction with other additions, and writes the last one alone.
     thread::scope(|scope| {
         for writer in 0..8 {
             let add = &add;

@@ -16,8 +16,8 @@ use crate::{
     samples::{self, LIFETIME, NO_LIMIT, at, numbered, request, rex},
 };
 
-/// Contract: a record is valid if it is younger than `request.cutoff`. An equal animal is then a repeat, and another
-/// animal is `IdempotencyKeyReused`. An expired record is replaced.
+/// Contract: a record is valid if it is younger than `request.cutoff`. A request with its id is then a repeat if the
+/// animal is equal, and otherwise fails with `IdempotencyKeyReused`. An expired record is replaced.
 pub(super) async fn a_record_decides_until_exactly_its_expiry(fixture: Fixture) -> PromiseResult {
     let others = [samples::pet("Bello", 1, rex().status), samples::pet("Rex", 2, rex().status)];
     let others = [&others[..], &[samples::pet("Rex", 1, None)]].concat();
@@ -77,7 +77,7 @@ pub(super) async fn equal_requests_at_once_add_one_animal(fixture: Fixture) -> P
 /// transaction of an animal and the transaction of its record.
 pub(super) async fn an_animal_and_its_record_appear_together(fixture: Fixture) -> PromiseResult {
     let writers = add_at_once(&fixture, 4, 100, 4);
-    // The readers start after the writers, so that on one thread they run whenever every writer waits.
+    // The readers start after the writers. On a runtime with one thread, they then run whenever every writer waits.
     let counts_are_equal = |store: Store| async move {
         let counts = archive(&store)?.snapshot().await?.counts().await?;
         let StoreCounts { pets, records, .. } = counts;

@@ -71,7 +71,7 @@ async fn has_everything(store: &EtcdStore) {
 #[needs(etcd)]
 #[tokio::test]
 async fn a_store_of_1_2_0_is_upgraded_and_has_everything() {
-    let etcd = etcd_or_skip("a_store_of_1_2_0_is_upgraded", 1).unwrap();
+    let etcd = etcd_or_skip("a_store_of_1_2_0_is_upgraded_and_has_everything", 1).unwrap();
     assert_eq!(upgrade(&etcd, UpgradeMode::Run).await, Ok(None));
     restore(&etcd);
     let before = entries(&etcd);
@@ -98,7 +98,7 @@ async fn a_store_of_1_2_0_is_upgraded_and_has_everything() {
 #[needs(etcd)]
 #[tokio::test(flavor = "multi_thread")]
 async fn one_of_several_concurrent_upgrades_runs_the_step() {
-    let etcd = etcd_or_skip("several_processes_may_upgrade", 1).unwrap();
+    let etcd = etcd_or_skip("one_of_several_concurrent_upgrades_runs_the_step", 1).unwrap();
     restore(&etcd);
     let etcd = Arc::new(etcd);
     let upgrades: Vec<_> = (0..4)
@@ -119,7 +119,7 @@ async fn one_of_several_concurrent_upgrades_runs_the_step() {
 #[needs(etcd)]
 #[tokio::test]
 async fn an_interrupted_upgrade_is_continued() {
-    let etcd = etcd_or_skip("an_upgrade_that_was_cut_off", 1).unwrap();
+    let etcd = etcd_or_skip("an_interrupted_upgrade_is_continued", 1).unwrap();
     restore(&etcd);
     let old_head = value(&etcd, "zoo/head");
     upgraded(&etcd, UpgradeMode::Force).await;
@@ -140,7 +140,8 @@ async fn an_interrupted_upgrade_is_continued() {
 #[needs(etcd)]
 #[tokio::test]
 async fn an_unforced_step_to_2_0_does_not_start_while_a_process_writes() {
-    let etcd = etcd_or_skip("the_step_to_2_0_is_not_begun", 1).unwrap();
+    let etcd =
+        etcd_or_skip("an_unforced_step_to_2_0_does_not_start_while_a_process_writes", 1).unwrap();
     restore(&etcd);
     let head = value(&etcd, "zoo/head");
     let writing = async {
@@ -159,11 +160,12 @@ async fn an_unforced_step_to_2_0_does_not_start_while_a_process_writes() {
     assert_eq!(upgraded(&etcd, UpgradeMode::Force).await, (1, vec![2]));
 }
 
-/// Like a process of 1.2.0, the writer of this test does not pause after the step has lost a comparison.
+/// A process of 2.0.0 pauses if another process has failed to write before it. The writer of this test does not, like a
+/// process of 1.2.0.
 #[needs(etcd)]
 #[tokio::test(flavor = "multi_thread")]
 async fn a_forced_step_to_2_0_completes_while_a_process_writes() {
-    let etcd = etcd_or_skip("a_forced_step_to_2_0_ends", 1).unwrap();
+    let etcd = etcd_or_skip("a_forced_step_to_2_0_completes_while_a_process_writes", 1).unwrap();
     restore(&etcd);
     let etcd = Arc::new(etcd);
     let writing = {
@@ -191,7 +193,7 @@ async fn a_forced_step_to_2_0_completes_while_a_process_writes() {
 #[needs(etcd)]
 #[tokio::test]
 async fn an_unreadable_record_prevents_the_upgrade() {
-    let etcd = etcd_or_skip("a_record_that_cannot_be_read", 1).unwrap();
+    let etcd = etcd_or_skip("an_unreadable_record_prevents_the_upgrade", 1).unwrap();
     restore(&etcd);
     put(&etcd, "zoo/records/0102", "{}");
     let before = entries(&etcd);
@@ -204,7 +206,7 @@ async fn an_unreadable_record_prevents_the_upgrade() {
 #[needs(etcd)]
 #[tokio::test]
 async fn release_1_2_0_can_read_and_refuses_the_new_head() {
-    let etcd = etcd_or_skip("release_1_2_0_reads_a_head", 1).unwrap();
+    let etcd = etcd_or_skip("release_1_2_0_can_read_and_refuses_the_new_head", 1).unwrap();
     drop(open(&url(&etcd)).await);
     let of_new = value(&etcd, "zoo/head");
     crate::support::delete_all(&etcd);
@@ -212,7 +214,7 @@ async fn release_1_2_0_can_read_and_refuses_the_new_head() {
     let before: Value = serde_json::from_str(&value(&etcd, "zoo/head")).unwrap();
     upgraded(&etcd, UpgradeMode::Force).await;
     let fence = value(&etcd, "zoo/head");
-    assert_eq!(fence, of_new, "a new store has the same fence");
+    assert_eq!(fence, of_new, "a new store has the same entry");
     let fence: Value = serde_json::from_str(&fence).unwrap();
     for (name, of_old) in before.as_object().unwrap() {
         let (of_fence, text) = (&fence[name], of_old.is_string());

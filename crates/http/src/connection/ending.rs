@@ -48,8 +48,8 @@ impl Drain {
         self.begun.is_closed()
     }
 
-    /// Resolves when idle connections close: `delay` after the start of the drain, or after the call if the drain has
-    /// begun before. The delay gives a load balancer the time to see that the service is not ready.
+    /// Resolves when idle connections must be closed: `delay` after the start of the drain, or after the call if the
+    /// drain has begun before. The delay gives a load balancer the time to see that the service is not ready.
     pub(crate) async fn last_call(&self) {
         // There are no permits, so `acquire` returns when the semaphore is closed.
         let _ = self.begun.acquire().await;

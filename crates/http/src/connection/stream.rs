@@ -25,7 +25,7 @@ pub(super) struct Stream {
     io: Chain<Cursor<Bytes>, Box<dyn Io>>,
     /// `None` over HTTP/2.
     activity: Option<Arc<Activity>>,
-    /// `true` while the socket is not writable.
+    /// `true` from the time when the socket takes no more bytes until a flush or a shutdown is done.
     is_blocked: bool,
 }
 

@@ -1,6 +1,7 @@
 //! One transaction for a whole group of additions. Its statements are sent at once and take one round trip. The first
-//! statement takes the lock that every writer takes first. If the lock comes late, the server rolls back. In a second
-//! transaction, the writer waits for the lock, drops additions whose callers have left, and only then sends the rest.
+//! statement takes the lock that every writer takes first. If the lock comes more than 300 ms after the start, the
+//! statement fails, and nothing is written. In a second transaction, the writer waits for the lock, drops additions
+//! whose callers have left, and only then sends the rest.
 
 use std::time::Instant;
 
