@@ -50,14 +50,11 @@ fn refusal(line: &str) -> String {
 
 /// Returns every command, including the root.
 fn commands() -> Vec<clap::Command> {
-    let mut found = vec![definition()];
-    let mut next = 0;
-    while let Some(command) = found.get(next) {
-        let inner: Vec<_> = command.get_subcommands().cloned().collect();
-        found.extend(inner);
-        next += 1;
+    fn with_inner(command: clap::Command) -> Vec<clap::Command> {
+        let inner = command.get_subcommands().cloned().flat_map(with_inner).collect();
+        [vec![command], inner].concat()
     }
-    found
+    with_inner(definition())
 }
 
 #[test]
@@ -275,13 +272,11 @@ fn a_refusal_is_one_line_with_a_remedy() {
         ),
         (
             "petstore serve --listen",
-            "a value is required for '--listen <ADDRESS>' but none was supplied; \
-             try 'petstore serve --help'",
+            "a value is required for '--listen <ADDRESS>' but none was supplied; try 'petstore serve --help'",
         ),
         (
             "petstore serve --max-body 1KiB --max-body 2KiB",
-            "the argument '--max-body <SIZE>' cannot be used multiple times; \
-             try 'petstore serve --help'",
+            "the argument '--max-body <SIZE>' cannot be used multiple times; try 'petstore serve --help'",
         ),
         (
             "petstore serve --listen a\n\nUsage:",
