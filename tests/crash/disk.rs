@@ -6,7 +6,7 @@ use std::{
     process::Command,
 };
 
-use petstore_testing::{or_skip_without, say};
+use petstore_testing::{or_skip_without, say_skipped};
 use rustix::process::geteuid;
 use tempfile::TempDir;
 
@@ -32,12 +32,12 @@ impl Disk {
     ///
     /// No package can provide root or loop devices, so the test is skipped even with `PETSTORE_TEST_ALL=1`. `.ci/run`
     /// lists the skipped tests at its end. Any other error fails the test with `PETSTORE_TEST_ALL=1`.
-    pub(crate) fn new_or_skip(test: &str) -> Option<Self> {
+    pub(crate) fn new_or_skip() -> Option<Self> {
         if let Some(missing) = missing() {
-            say(&format!("\n*** SKIPPED: {test} needs {missing} ***\n"));
+            say_skipped(missing);
             return None;
         }
-        or_skip_without("an ext4 on a loop device", test, Self::new())
+        or_skip_without("an ext4 on a loop device", Self::new())
     }
 
     fn new() -> Result<Self, String> {

@@ -21,7 +21,7 @@ const MOST_CONTROLS: usize = 10;
 #[needs(ext4, time)]
 #[test]
 fn a_power_cut_loses_no_acknowledged_animal() {
-    let Some(disk) = Disk::new_or_skip("a power cut") else { return };
+    let Some(disk) = Disk::new_or_skip() else { return };
     let folder = disk.mount_point();
     let mut journal = Journal::new();
     for round in 0..crashes(3, 100) {
@@ -42,7 +42,7 @@ fn a_power_cut_loses_no_acknowledged_animal() {
 #[needs(ext4, time)]
 #[test]
 fn without_waiting_for_the_disk_a_power_cut_loses_animals() {
-    let Some(disk) = Disk::new_or_skip("a power cut without synchronization") else { return };
+    let Some(disk) = Disk::new_or_skip() else { return };
     let file = disk.mount_point().join("petstore.db");
     for _ in 0..MOST_CONTROLS {
         let store = store(&disk.mount_point(), "?synchronous=normal");

@@ -47,10 +47,10 @@ impl Drop for Disk {
 
 /// Starts three nodes. The last node has a disk of its own, and is the leader. Returns `None` if this process cannot
 /// mount file systems.
-fn nodes(test: &str) -> Option<(Etcd, Disk)> {
+fn nodes() -> Option<(Etcd, Disk)> {
     let etcd = Etcd::prepare(NODES, None).unwrap();
     let last = NODES - 1;
-    let disk = or_skip_without("root and mount", test, Disk::mount(etcd.data(last)))?;
+    let disk = or_skip_without("root and mount", Disk::mount(etcd.data(last)))?;
     (0..NODES).for_each(|node| etcd.resume(node).unwrap());
     wait::until("the last node is the leader", || {
         let leader = etcd.wait_for_leader(None).unwrap();
@@ -69,7 +69,7 @@ fn nodes(test: &str) -> Option<(Etcd, Disk)> {
 #[test]
 fn the_other_nodes_continue_if_the_disk_of_the_leader_is_full() {
     let (what, last) = ("a full disk", NODES - 1);
-    let Some((etcd, disk)) = nodes(what) else { return };
+    let Some((etcd, disk)) = nodes() else { return };
     let mut trial = Trial::start(&etcd);
     trial.happens(what, Duration::from_secs(6), || {
         disk.fill();

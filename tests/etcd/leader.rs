@@ -62,7 +62,7 @@ fn a_leader_frozen_for_a_while_loses_no_animal_and_adds_none_twice() {
 #[test]
 fn the_loss_of_a_cut_off_leader_loses_no_animal() {
     let what = "a leader that is cut off";
-    let Some(network) = network_or_skip(what, NODES) else { return };
+    let Some(network) = network_or_skip(NODES) else { return };
     let cut = |_: &Etcd, leader| network.cut(leader).unwrap();
     let heal = |_: &Etcd, leader| network.heal(leader).unwrap();
     is_survived(what, Some(&network), &cut, &heal);
@@ -73,7 +73,7 @@ fn the_loss_of_a_cut_off_leader_loses_no_animal() {
 #[test]
 fn services_leave_a_leader_that_is_cut_off_from_the_other_nodes() {
     let what = "a leader without followers";
-    let Some(network) = network_or_skip(what, NODES) else { return };
+    let Some(network) = network_or_skip(NODES) else { return };
     let cut = |_: &Etcd, leader| network.cut_from_others(leader).unwrap();
     let heal = |_: &Etcd, leader| network.heal_from_others(leader).unwrap();
     is_survived(what, Some(&network), &cut, &heal);

@@ -127,7 +127,7 @@ fn is_not_deceived(what: &str, network: &Network, etcd: &Etcd, cut_off: usize) {
 }
 
 fn minority(what: &str, is_leader: bool) {
-    let Some(network) = network_or_skip(what, NODES) else { return };
+    let Some(network) = network_or_skip(NODES) else { return };
     let etcd = nodes(Some(&network));
     let leader = etcd.wait_for_leader(None).unwrap();
     let cut_off = if is_leader { leader } else { (leader + 1) % NODES };

@@ -180,8 +180,7 @@ fn is_behind_only(by: &str, journal: &Journal, thawed: Option<(Instant, Instant)
 #[needs(cluster, quiet)]
 #[test]
 fn acknowledged_animals_outlast_the_loss_of_a_leader() {
-    let test = "the loss of a cluster's leader";
-    let Some(patroni) = Patroni::or_skip(test, is_long()) else { return };
+    let Some(patroni) = Patroni::or_skip(is_long()) else { return };
     let mut trial = Trial::start(patroni);
     trial.loses_its_leader("kill", "revive");
     if is_long() {

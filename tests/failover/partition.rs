@@ -12,8 +12,7 @@ const PARTITION: Duration = Duration::from_secs(11);
 #[needs(postgres, ip, quiet)]
 #[test]
 fn a_partition_fails_calls_within_their_deadline_and_heals() {
-    let test = "a partition of the network";
-    let Some(network) = network_or_skip(test, 1) else { return };
+    let Some(network) = network_or_skip(1) else { return };
     let cluster = zoo();
     cluster.stop().unwrap();
     cluster.resume_in(&network).unwrap();

@@ -18,12 +18,12 @@ pub(crate) struct Patroni {
 }
 
 impl Patroni {
-    /// Starts a cluster with an empty database for the test `test`. With `namespaces`, which need root, each node has a
-    /// network namespace. Returns `None` if the cluster cannot start, for example without one of its programs.
-    pub(crate) fn or_skip(test: &str, namespaces: bool) -> Option<Self> {
+    /// Starts a cluster with an empty database. With `namespaces`, which need root, each node has a network namespace.
+    /// Returns `None` if the cluster cannot start, for example without one of its programs.
+    pub(crate) fn or_skip(namespaces: bool) -> Option<Self> {
         let root = if namespaces { " and root" } else { "" };
         let need = format!("Patroni, etcd, PostgreSQL, HAProxy{root}");
-        or_skip_without(&need, test, Self::start(namespaces))
+        or_skip_without(&need, Self::start(namespaces))
     }
 
     fn start(namespaces: bool) -> Result<Self, String> {

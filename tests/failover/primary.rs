@@ -57,8 +57,7 @@ fn the_standby_of_a_killed_primary_takes_over_every_acknowledged_animal() {
 #[needs(postgres, ip, quiet)]
 #[test]
 fn the_standby_of_a_silent_primary_takes_over_every_acknowledged_animal() {
-    let test = "a silent primary";
-    let Some(network) = network_or_skip(test, 1) else { return };
+    let Some(network) = network_or_skip(1) else { return };
     let primary = zoo();
     let standby = primary.standby().unwrap();
     primary.stop().unwrap();

@@ -11,7 +11,7 @@ use std::{
 };
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
-use petstore_testing::{Database, Etcd, postgres_or_skip};
+use petstore_testing::{Database, Etcd};
 use rusqlite::{Connection, OpenFlags};
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -181,7 +181,7 @@ impl Store {
 
     /// Returns a store that is not made yet, in a new PostgreSQL database. The test must have `#[needs(postgres)]`.
     pub(crate) fn postgres() -> Self {
-        let database = postgres_or_skip("a test of the binary on PostgreSQL").unwrap();
+        let database = Database::create().unwrap();
         let url = database.url.clone();
         Self { database: Some(database), ..Self::at(&url) }
     }

@@ -31,7 +31,7 @@ pub(crate) async fn raise(pool: &Pool) -> Result<(), StoreFailure> {
 
 #[cfg(test)]
 mod tests {
-    use petstore_testing::{needs, postgres_or_skip};
+    use petstore_testing::{Database, needs};
 
     use super::RAISE;
     use crate::{
@@ -44,9 +44,7 @@ mod tests {
     #[needs(postgres)]
     #[tokio::test]
     async fn the_highest_identifier_is_read_from_the_index_at_every_table_size() {
-        let database =
-            postgres_or_skip("the_highest_identifier_is_read_from_the_index_at_every_table_size")
-                .unwrap();
+        let database = Database::create().unwrap();
         let config = PostgresConfig::parse(&database.url).unwrap();
         drop(PostgresStore::connect(&config).await.unwrap());
         for purpose in [Purpose::Calls, Purpose::Archive] {

@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use petstore_conformance::{BoxError, Failure, Harness, ScratchStore, Store};
 use petstore_domain::PetId;
 use petstore_postgres::{OpenSettings, PostgresConfig, PostgresStore};
-use petstore_testing::{Database, Pooler, Pooling, pooler_or_skip, postgres_or_skip};
+use petstore_testing::{Database, Pooler, Pooling};
 
 /// Time limits for a busy machine, on which calls that wait for each other exceed the defaults.
 const LONG_TIMEOUTS: &str = "pool_timeout=20s&statement_timeout=20s&call_timeout=25s";
@@ -68,7 +68,7 @@ fn in_another_process() -> Result<(), Failure> {
 }
 
 fn database() -> Result<Database, BoxError> {
-    Ok(postgres_or_skip("conformance").ok_or("no PostgreSQL")?)
+    Ok(Database::create()?)
 }
 
 /// Each connection has its own session.
@@ -107,7 +107,7 @@ mod through_pgbouncer {
 
     use super::{
         BoxError, Harness, InDatabase, Pooler, Pooling, SHORTER_TIMEOUTS, ScratchStore,
-        async_trait, database, pooler_or_skip,
+        async_trait, database,
     };
 
     struct Pooled;
@@ -115,11 +115,10 @@ mod through_pgbouncer {
     #[async_trait]
     impl Harness for Pooled {
         async fn fresh(&self) -> Result<Box<dyn ScratchStore>, BoxError> {
-            static SHARED: OnceLock<Option<Pooler>> = OnceLock::new();
+            static SHARED: OnceLock<Result<Pooler, String>> = OnceLock::new();
             let database = database()?;
-            let pooler = SHARED
-                .get_or_init(|| pooler_or_skip("conformance", Pooling::Transaction, &database.url));
-            let url = pooler.as_ref().ok_or("no PgBouncer")?.url(&database.url);
+            let pooler = SHARED.get_or_init(|| Pooler::start(Pooling::Transaction, &database.url));
+            let url = pooler.as_ref().map_err(String::as_str)?.url(&database.url);
             Ok(Box::new(InDatabase { database, url, timeouts: SHORTER_TIMEOUTS }))
         }
     }

@@ -1,11 +1,19 @@
 //! One database for one test.
 
 use std::{
+    env,
     process::{self, Command},
-    sync::atomic::{AtomicU32, Ordering},
+    sync::{
+        OnceLock,
+        atomic::{AtomicU32, Ordering},
+    },
 };
 
-use crate::binaries::{folder, run};
+use crate::{
+    binaries::{folder, run},
+    cluster::{Cluster, Durability},
+    programs::EXTERNAL,
+};
 
 /// A new and empty database. Dropping the value drops the database, even if connections are open.
 #[derive(Debug)]
@@ -17,8 +25,21 @@ pub struct Database {
 }
 
 impl Database {
+    /// Creates a database on the server that all tests of this process share.
+    ///
+    /// # Errors
+    /// PostgreSQL is not installed, or the server does not start, or refuses the database.
+    pub fn create() -> Result<Self, String> {
+        static SHARED: OnceLock<Result<Cluster, String>> = OnceLock::new();
+        if let Ok(url) = env::var(EXTERNAL) {
+            return Self::fresh(&url);
+        }
+        let shared = SHARED.get_or_init(|| Cluster::start(Durability::Fast));
+        Self::fresh(&shared.as_ref()?.url("postgres"))
+    }
+
     /// Creates a database on a server. `server` is the URL of any database on it.
-    pub(crate) fn fresh(server: &str) -> Result<Self, String> {
+    fn fresh(server: &str) -> Result<Self, String> {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let number = COUNT.fetch_add(1, Ordering::Relaxed);
         let name = format!("petstore_{}_{number}", process::id());

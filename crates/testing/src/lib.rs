@@ -1,11 +1,11 @@
 //! Tools for tests: throw-away PostgreSQL servers, poolers, etcd nodes and networks; mutated inputs, free ports, guards
 //! that end processes, and skipped tests. The crate is only a dev-dependency, so no release build contains it.
 //!
-//! [`postgres_or_skip`] returns a new, empty database on a server that all tests of one process share.
-//! [`cluster_or_skip`] returns a separate server, which the test may stop, kill and fail over.
+//! [`Database::create`] returns a new, empty database on a server that all tests of one process share.
+//! [`Cluster::start`] returns a separate server, which the test may stop, kill and fail over.
 //!
 //! The server runs the binaries in `PETSTORE_TEST_POSTGRES_BIN`, else Debian's newest version, else the version that
-//! `pg_config` names. With `PETSTORE_TEST_POSTGRES=URL`, [`postgres_or_skip`] uses a running server instead; the role
+//! `pg_config` names. With `PETSTORE_TEST_POSTGRES=URL`, [`Database::create`] uses a running server instead; the role
 //! in the URL must be able to create databases.
 //!
 //! A test that requires a program has an attribute such as `#[needs(postgres)]`, and is ignored if the program is not
@@ -39,7 +39,4 @@ pub use network::Network;
 pub use petstore_needs::needs;
 pub use pooler::{Pooler, Pooling};
 pub use ports::free_port;
-pub use skip::{
-    cluster_or_skip, etcd_or_skip, network_or_skip, or_skip_without, pooler_or_skip,
-    postgres_or_skip, say,
-};
+pub use skip::{network_or_skip, or_skip_without, say, say_skipped};

@@ -52,7 +52,7 @@ impl Pooler {
     ///
     /// # Errors
     /// `PgBouncer` is not installed, or does not start.
-    pub(crate) fn start(pooling: Pooling, url: &str) -> Result<Self, String> {
+    pub fn start(pooling: Pooling, url: &str) -> Result<Self, String> {
         let server = server(url).ok_or("the URL must be postgres://USER@HOST/DATABASE")?;
         let folder = TempDir::new().map_err(|error| format!("no folder: {error}"))?;
         let (port, path) = (free_port()?, folder.path());

@@ -1,7 +1,7 @@
 //! A move to PostgreSQL behind a pooler in transaction mode: after each transaction, another client may get the
 //! session.
 
-use petstore_testing::{Pooling, needs, pooler_or_skip, postgres_or_skip};
+use petstore_testing::{Database, Pooler, Pooling, needs};
 
 use super::commands::{hand_over, load, populate, serve};
 use crate::support::{command::petstore, store::Store};
@@ -9,9 +9,8 @@ use crate::support::{command::petstore, store::Store};
 #[needs(postgres, pgbouncer, time)]
 #[test]
 fn a_handover_there_and_back_behind_a_pooler_of_transactions_refuses_nothing() {
-    let test = "a handover behind a pooler of transactions";
-    let database = postgres_or_skip(test).unwrap();
-    let pooler = pooler_or_skip(test, Pooling::Transaction, &database.url).unwrap();
+    let database = Database::create().unwrap();
+    let pooler = Pooler::start(Pooling::Transaction, &database.url).unwrap();
     let (from, to) = (Store::sqlite(), Store::at(&pooler.url(&database.url)));
     let all = populate(&from, 3_000);
     let server = serve(&from, &to);

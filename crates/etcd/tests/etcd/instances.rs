@@ -9,7 +9,7 @@ use std::{
 };
 
 use petstore_domain::{Archive as _, StoreError};
-use petstore_testing::{etcd_or_skip, needs};
+use petstore_testing::{Etcd, needs};
 
 use crate::support::{add, open, revision, rex, url};
 
@@ -17,7 +17,7 @@ use crate::support::{add, open, revision, rex, url};
 #[needs(etcd)]
 #[tokio::test(flavor = "multi_thread")]
 async fn a_batch_is_written_beside_an_instance_that_adds_all_the_time() {
-    let etcd = etcd_or_skip("a_batch_is_written_beside", 1).unwrap();
+    let etcd = Etcd::start(1).unwrap();
     let url = url(&etcd) + "?call_timeout=30s";
     let (busy, other) = (Arc::new(open(&url).await), open(&url).await);
     let stop = Arc::new(AtomicBool::new(false));
@@ -52,7 +52,7 @@ async fn a_batch_is_written_beside_an_instance_that_adds_all_the_time() {
 #[needs(etcd)]
 #[tokio::test]
 async fn the_error_for_a_compacted_snapshot_names_the_compaction() {
-    let etcd = etcd_or_skip("a_snapshot_that_was_compacted", 1).unwrap();
+    let etcd = Etcd::start(1).unwrap();
     let store = open(&url(&etcd)).await;
     add(&store).await;
     let mut snapshot = store.snapshot().await.unwrap();

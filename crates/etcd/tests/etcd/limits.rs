@@ -7,7 +7,7 @@ use petstore_domain::{
     PetRepository as _, PetStatus, Rows, StoreError, Timestamp, WriterRole,
 };
 use petstore_etcd::EtcdStore;
-use petstore_testing::{Etcd, etcd_or_skip, needs};
+use petstore_testing::{Etcd, needs};
 
 use crate::support::{open, refusal, rex, url};
 
@@ -38,7 +38,7 @@ async fn add_sixty(store: &Arc<EtcdStore>, at: i64) -> usize {
 #[needs(etcd)]
 #[tokio::test(flavor = "multi_thread")]
 async fn transactions_are_as_large_as_the_node_permits() {
-    let etcd = etcd_or_skip("transactions_are_as_large", 1).unwrap();
+    let etcd = Etcd::start(1).unwrap();
     let url = url(&etcd) + "?call_timeout=30s";
     for (turn, (ops, rows)) in (0_i64..).zip([(128, 128), (64, 128), (50, 128), (20, 28), (16, 28)])
     {
@@ -73,7 +73,7 @@ async fn transactions_are_as_large_as_the_node_permits() {
 #[needs(etcd)]
 #[tokio::test(flavor = "multi_thread")]
 async fn lower_limits_after_a_restart_of_the_node_fail_no_addition() {
-    let etcd = etcd_or_skip("a_node_that_takes_less", 1).unwrap();
+    let etcd = Etcd::start(1).unwrap();
     let store = Arc::new(open(&(url(&etcd) + "?call_timeout=30s")).await);
     restart(&etcd, 32);
     assert_eq!(add_sixty(&store, 0).await, 60);

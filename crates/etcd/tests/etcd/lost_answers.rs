@@ -15,7 +15,7 @@ use petstore_domain::{
     Archive as _, HighestIds, IdempotencyId, IdempotencyRequest, NewPet, PetId, PetRepository as _,
     PetStatus, Rows, Timestamp, WriterRole,
 };
-use petstore_testing::{etcd_or_skip, needs};
+use petstore_testing::{Etcd, needs};
 use tokio::{runtime::Handle, time::timeout};
 
 use crate::support::{add, open, page, rex, url};
@@ -93,7 +93,7 @@ fn message(stream: &mut impl Read) -> Option<Vec<u8>> {
 #[needs(etcd)]
 #[tokio::test(flavor = "multi_thread")]
 async fn an_addition_with_a_lost_answer_is_written_once_and_acknowledged() {
-    let etcd = etcd_or_skip("an_addition_whose_answer_was_lost", 1).unwrap();
+    let etcd = Etcd::start(1).unwrap();
     let lose = Arc::new(AtomicU32::new(0));
     let left = Arc::clone(&lose);
     let fates = move |request: &str| {
@@ -121,7 +121,7 @@ async fn an_addition_with_a_lost_answer_is_written_once_and_acknowledged() {
 #[needs(etcd)]
 #[tokio::test(flavor = "multi_thread")]
 async fn a_failed_transaction_fails_its_own_additions_alone() {
-    let etcd = etcd_or_skip("a_failed_transaction_fails", 1).unwrap();
+    let etcd = Etcd::start(1).unwrap();
     let transactions = Arc::new(AtomicU32::new(0));
     let count = Arc::clone(&transactions);
     let fates = move |request: &str| {
@@ -154,7 +154,7 @@ async fn a_failed_transaction_fails_its_own_additions_alone() {
 #[needs(etcd)]
 #[tokio::test(flavor = "multi_thread")]
 async fn an_addition_after_each_read_of_the_head_does_not_hold_up_an_import() {
-    let etcd = etcd_or_skip("an_addition_after_each_read", 1).unwrap();
+    let etcd = Etcd::start(1).unwrap();
     let other = Arc::new(open(&url(&etcd)).await);
     let highest = HighestIds { pet: Some(PetId(1_000)), key: None };
     let rows = Rows { highest, ..Rows::default() };
@@ -181,7 +181,7 @@ async fn an_addition_after_each_read_of_the_head_does_not_hold_up_an_import() {
 #[needs(etcd)]
 #[tokio::test(flavor = "multi_thread")]
 async fn a_list_in_two_requests_shows_the_animals_of_one_moment() {
-    let etcd = etcd_or_skip("a_list_in_two_requests", 1).unwrap();
+    let etcd = Etcd::start(1).unwrap();
     let other = Arc::new(open(&url(&etcd)).await);
     // The list finds no animal in its first request, which looks at few identifiers.
     let highest = HighestIds { pet: Some(PetId(10_000)), key: None };

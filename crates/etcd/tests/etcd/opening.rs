@@ -9,14 +9,14 @@ use std::{
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use petstore_domain::{AddError, PetId, PetRepository as _, StoreError};
 use petstore_etcd::EtcdConfig;
-use petstore_testing::{Etcd, etcd_or_skip, needs};
+use petstore_testing::{Etcd, needs};
 
 use crate::support::{add, delete, open, page, put, refusal, rex, try_open, url};
 
 #[needs(etcd)]
 #[tokio::test]
 async fn a_prefix_of_another_program_or_of_a_newer_release_is_refused() {
-    let etcd = etcd_or_skip("a_prefix_of_somebody_else", 1).unwrap();
+    let etcd = Etcd::start(1).unwrap();
     let url = url(&etcd);
     let missing = try_open(&url, false).await.unwrap_err();
     assert!(missing.contains("no petstore store is in it"), "{missing}");
@@ -43,7 +43,7 @@ async fn a_prefix_of_another_program_or_of_a_newer_release_is_refused() {
 #[needs(etcd)]
 #[tokio::test]
 async fn the_rest_of_a_deleted_store_is_recognized() {
-    let etcd = etcd_or_skip("the_rest_of_a_deleted_store", 1).unwrap();
+    let etcd = Etcd::start(1).unwrap();
     put(&etcd, "zoo/waiting", "an instance that was not stopped");
     let store = open(&url(&etcd)).await;
     add(&store).await;
@@ -80,7 +80,7 @@ fn post_as_root(etcd: &Etcd, path: &str, json: &str) {
 #[needs(etcd)]
 #[tokio::test]
 async fn a_store_has_one_identity_under_every_name_of_its_node() {
-    let etcd = etcd_or_skip("a_store_has_one_identity", 1).unwrap();
+    let etcd = Etcd::start(1).unwrap();
     let config = EtcdConfig::parse(&url(&etcd)).unwrap();
     assert_eq!(config.identity().await, None);
     drop(open(&url(&etcd)).await);
@@ -92,7 +92,7 @@ async fn a_store_has_one_identity_under_every_name_of_its_node() {
 #[needs(etcd)]
 #[tokio::test]
 async fn a_user_needs_rights_on_the_prefix_alone_and_the_token_is_renewed() {
-    let etcd = etcd_or_skip("a_user_needs_its_prefix", 1).unwrap();
+    let etcd = Etcd::start(1).unwrap();
     let plain = url(&etcd);
     // The node may take long to hash a password, and to start.
     let with_user = |user: &str| {

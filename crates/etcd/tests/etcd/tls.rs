@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use petstore_testing::{Etcd, etcd_or_skip, free_port, needs};
+use petstore_testing::{Etcd, free_port, needs};
 
 use crate::support::{add, open, page, refusal};
 
@@ -45,7 +45,7 @@ fn encrypt(etcd: &Etcd, further: &[&str]) -> u16 {
 #[needs(etcd)]
 #[tokio::test]
 async fn a_node_that_shows_the_certificate_of_an_authority_is_refused_in_words() {
-    let etcd = etcd_or_skip("the_certificate_of_an_authority", 1).unwrap();
+    let etcd = Etcd::start(1).unwrap();
     let script = "cd \"$1\"; openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 \
         -subj /CN=localhost -addext subjectAltName=DNS:localhost -keyout node.key -out node.pem 2>/dev/null";
     let made = Command::new("sh").args(["-c", script, "sh"]).arg(etcd.data(0)).status().unwrap();
@@ -63,7 +63,7 @@ async fn a_node_that_shows_the_certificate_of_an_authority_is_refused_in_words()
 #[needs(etcd, time)]
 #[tokio::test]
 async fn a_node_must_show_a_signed_certificate_and_may_require_a_client_certificate() {
-    let etcd = etcd_or_skip("a_node_must_show_a_signed_certificate", 1).unwrap();
+    let etcd = Etcd::start(1).unwrap();
     certify(&etcd);
     let home = etcd.data(0).display().to_string();
     let trusted = format!("sslmode=verify-full&sslrootcert={home}/ca.pem");

@@ -8,7 +8,7 @@ use petstore_domain::{
 };
 use petstore_etcd::{EtcdConfig, EtcdStore};
 use petstore_storage::{Upgrade, UpgradeMode};
-use petstore_testing::{Etcd, etcd_or_skip, needs};
+use petstore_testing::{Etcd, needs};
 use serde_json::Value;
 
 use crate::support::{add, entries, open, page, put, refusal, replace, url};
@@ -71,7 +71,7 @@ async fn has_everything(store: &EtcdStore) {
 #[needs(etcd)]
 #[tokio::test]
 async fn a_store_of_1_2_0_is_upgraded_and_has_everything() {
-    let etcd = etcd_or_skip("a_store_of_1_2_0_is_upgraded_and_has_everything", 1).unwrap();
+    let etcd = Etcd::start(1).unwrap();
     assert_eq!(upgrade(&etcd, UpgradeMode::Run).await, Ok(None));
     restore(&etcd);
     let before = entries(&etcd);
@@ -98,7 +98,7 @@ async fn a_store_of_1_2_0_is_upgraded_and_has_everything() {
 #[needs(etcd)]
 #[tokio::test(flavor = "multi_thread")]
 async fn one_of_several_concurrent_upgrades_runs_the_step() {
-    let etcd = etcd_or_skip("one_of_several_concurrent_upgrades_runs_the_step", 1).unwrap();
+    let etcd = Etcd::start(1).unwrap();
     restore(&etcd);
     let etcd = Arc::new(etcd);
     let upgrades: Vec<_> = (0..4)
@@ -119,7 +119,7 @@ async fn one_of_several_concurrent_upgrades_runs_the_step() {
 #[needs(etcd)]
 #[tokio::test]
 async fn an_interrupted_upgrade_is_continued() {
-    let etcd = etcd_or_skip("an_interrupted_upgrade_is_continued", 1).unwrap();
+    let etcd = Etcd::start(1).unwrap();
     restore(&etcd);
     let old_head = value(&etcd, "zoo/head");
     upgraded(&etcd, UpgradeMode::Force).await;
@@ -140,8 +140,7 @@ async fn an_interrupted_upgrade_is_continued() {
 #[needs(etcd)]
 #[tokio::test]
 async fn an_unforced_step_to_2_0_does_not_start_while_a_process_writes() {
-    let etcd =
-        etcd_or_skip("an_unforced_step_to_2_0_does_not_start_while_a_process_writes", 1).unwrap();
+    let etcd = Etcd::start(1).unwrap();
     restore(&etcd);
     let head = value(&etcd, "zoo/head");
     let writing = async {
@@ -165,7 +164,7 @@ async fn an_unforced_step_to_2_0_does_not_start_while_a_process_writes() {
 #[needs(etcd)]
 #[tokio::test(flavor = "multi_thread")]
 async fn a_forced_step_to_2_0_completes_while_a_process_writes() {
-    let etcd = etcd_or_skip("a_forced_step_to_2_0_completes_while_a_process_writes", 1).unwrap();
+    let etcd = Etcd::start(1).unwrap();
     restore(&etcd);
     let etcd = Arc::new(etcd);
     let writing = {
@@ -193,7 +192,7 @@ async fn a_forced_step_to_2_0_completes_while_a_process_writes() {
 #[needs(etcd)]
 #[tokio::test]
 async fn an_unreadable_record_prevents_the_upgrade() {
-    let etcd = etcd_or_skip("an_unreadable_record_prevents_the_upgrade", 1).unwrap();
+    let etcd = Etcd::start(1).unwrap();
     restore(&etcd);
     put(&etcd, "zoo/records/0102", "{}");
     let before = entries(&etcd);
@@ -206,7 +205,7 @@ async fn an_unreadable_record_prevents_the_upgrade() {
 #[needs(etcd)]
 #[tokio::test]
 async fn release_1_2_0_can_read_and_refuses_the_new_head() {
-    let etcd = etcd_or_skip("release_1_2_0_can_read_and_refuses_the_new_head", 1).unwrap();
+    let etcd = Etcd::start(1).unwrap();
     drop(open(&url(&etcd)).await);
     let of_new = value(&etcd, "zoo/head");
     crate::support::delete_all(&etcd);

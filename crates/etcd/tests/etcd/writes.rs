@@ -8,7 +8,7 @@ use petstore_domain::{
     WriterRole, load_keys,
 };
 use petstore_storage::Severity;
-use petstore_testing::{etcd_or_skip, needs};
+use petstore_testing::{Etcd, needs};
 
 use crate::support::{add, delete, entries, open, page, put, revision, rex, url};
 
@@ -26,7 +26,7 @@ fn record(key: u16, pet: i64, at: i64) -> IdempotencyRecord {
 #[needs(etcd)]
 #[tokio::test]
 async fn a_repeat_does_not_read_the_animal() {
-    let etcd = etcd_or_skip("a_repeat_does_not_read", 1).unwrap();
+    let etcd = Etcd::start(1).unwrap();
     let store = open(&url(&etcd)).await;
     let added = store.add(rex(), Some(request(1, 5))).await.unwrap();
     assert_eq!(added, Added::Created(rex().with_id(PetId(1))));
@@ -43,7 +43,7 @@ async fn a_repeat_does_not_read_the_animal() {
 #[needs(etcd)]
 #[tokio::test]
 async fn the_largest_batch_of_records_replaces_as_many_records() {
-    let etcd = etcd_or_skip("the_largest_batch_of_records", 1).unwrap();
+    let etcd = Etcd::start(1).unwrap();
     let store = open(&url(&etcd)).await;
     let most = u16::try_from(store.max_batch()).unwrap();
     for (pet, at) in [(1, 5), (1000, 6)] {
@@ -66,7 +66,7 @@ async fn the_largest_batch_of_records_replaces_as_many_records() {
 #[needs(etcd)]
 #[tokio::test]
 async fn the_largest_animals_are_written_in_one_transaction() {
-    let etcd = etcd_or_skip("the_largest_animals", 1).unwrap();
+    let etcd = Etcd::start(1).unwrap();
     let store = open(&url(&etcd)).await;
     let name = PetName::parse("🐕".repeat(255)).unwrap();
     let category_id = CategoryId(i64::MIN);
@@ -85,7 +85,7 @@ async fn the_largest_animals_are_written_in_one_transaction() {
 #[needs(etcd)]
 #[tokio::test]
 async fn a_copy_does_not_overwrite_an_animal_added_by_another_process() {
-    let etcd = etcd_or_skip("a_copy_does_not_overwrite", 1).unwrap();
+    let etcd = Etcd::start(1).unwrap();
     let (store, other) = (open(&url(&etcd)).await, open(&url(&etcd)).await);
     let copy = async |pet: NewPet, id| {
         let rows = Rows { pets: vec![pet.with_id(PetId(id))], ..Rows::default() };
@@ -104,7 +104,7 @@ async fn a_copy_does_not_overwrite_an_animal_added_by_another_process() {
 #[needs(etcd)]
 #[tokio::test]
 async fn the_largest_expiry_entry_of_1_2_0_is_purged_at_once() {
-    let etcd = etcd_or_skip("the_largest_expiry_entry", 1).unwrap();
+    let etcd = Etcd::start(1).unwrap();
     let store = open(&url(&etcd)).await;
     for key in 0..62 {
         let rows = Rows { records: vec![record(key, i64::from(key), 5)], ..Rows::default() };
@@ -128,7 +128,7 @@ async fn the_largest_expiry_entry_of_1_2_0_is_purged_at_once() {
 #[needs(etcd)]
 #[tokio::test(flavor = "multi_thread")]
 async fn idempotency_keys_reused_after_a_day_replace_their_records() {
-    let etcd = etcd_or_skip("keys_that_are_used_again", 1).unwrap();
+    let etcd = Etcd::start(1).unwrap();
     let store = std::sync::Arc::new(open(&url(&etcd)).await);
     for at in [5, 3 * DAY] {
         let added = (0..100).map(|key| {
@@ -148,7 +148,7 @@ async fn idempotency_keys_reused_after_a_day_replace_their_records() {
 #[needs(etcd)]
 #[tokio::test]
 async fn only_changed_keys_are_read_again() {
-    let etcd = etcd_or_skip("only_changed_keys", 1).unwrap();
+    let etcd = Etcd::start(1).unwrap();
     let store = open(&url(&etcd)).await;
     let key = |seed: u8| {
         let secret = ApiKeySecret::from_entropy(&[seed; 32]);
@@ -194,7 +194,7 @@ async fn only_changed_keys_are_read_again() {
 #[needs(etcd)]
 #[tokio::test]
 async fn a_digest_is_compared_with_every_key() {
-    let etcd = etcd_or_skip("a_digest_is_compared", 1).unwrap();
+    let etcd = Etcd::start(1).unwrap();
     let store = open(&url(&etcd)).await;
     let key = |seed: u16, id: i64| {
         let mut bytes = [0; 32];
@@ -227,7 +227,7 @@ async fn a_digest_is_compared_with_every_key() {
 #[needs(etcd)]
 #[tokio::test]
 async fn the_identifier_of_a_deleted_animal_is_not_assigned_again() {
-    let etcd = etcd_or_skip("an_animal_that_was_deleted", 1).unwrap();
+    let etcd = Etcd::start(1).unwrap();
     let store = open(&url(&etcd)).await;
     for _ in 0..3 {
         add(&store).await;
@@ -246,7 +246,7 @@ async fn the_identifier_of_a_deleted_animal_is_not_assigned_again() {
 #[needs(etcd)]
 #[tokio::test]
 async fn a_check_shows_the_space_in_use_the_quota_and_the_alarms() {
-    let etcd = etcd_or_skip("a_check_shows_the_space", 1).unwrap();
+    let etcd = Etcd::start(1).unwrap();
     let store = open(&url(&etcd)).await;
     let about = async |subject: &str| {
         let found = store.inspect().await.unwrap().into_iter();

@@ -3,7 +3,7 @@
 use petstore_domain::{
     Archive as _, ArchiveError, CategoryId, NewPet, PetId, PetName, Rows, WriterRole,
 };
-use petstore_testing::{needs, postgres_or_skip};
+use petstore_testing::{Database, needs};
 
 use crate::{
     config::PostgresConfig,
@@ -22,7 +22,7 @@ fn rows(ids: &[i64]) -> Rows {
 #[needs(postgres)]
 #[tokio::test]
 async fn only_missing_animals_are_written_in_any_order() {
-    let database = postgres_or_skip("only_missing_animals_are_written_in_any_order").unwrap();
+    let database = Database::create().unwrap();
     let store = PostgresStore::connect(&PostgresConfig::parse(&database.url).unwrap()).await;
     let store = store.unwrap();
     let batches: [(&[i64], u64); 6] =
@@ -48,8 +48,7 @@ async fn only_missing_animals_are_written_in_any_order() {
 #[needs(postgres)]
 #[tokio::test]
 async fn each_batch_that_excludes_writers_has_short_time_limits() {
-    let database =
-        postgres_or_skip("each_batch_that_excludes_writers_has_short_time_limits").unwrap();
+    let database = Database::create().unwrap();
     let store = PostgresStore::connect(&PostgresConfig::parse(&database.url).unwrap()).await;
     let limits = "SELECT current_setting('idle_in_transaction_session_timeout') || ' ' || \
          current_setting('statement_timeout')";

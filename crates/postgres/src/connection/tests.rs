@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use petstore_testing::{Durability, cluster_or_skip, needs, postgres_or_skip};
+use petstore_testing::{Cluster, Database, Durability, needs};
 use tokio::{runtime::Handle, time};
 
 use super::{CLOSE_TIMEOUT, READ_COMMITTED};
@@ -16,8 +16,7 @@ use crate::{
 #[needs(postgres)]
 #[tokio::test(flavor = "multi_thread")]
 async fn a_warning_before_a_transaction_does_not_count_for_it() {
-    let test = "a_warning_before_a_transaction_does_not_count_for_it";
-    let primary = cluster_or_skip(test, Durability::Fast).unwrap();
+    let primary = Cluster::start(Durability::Fast).unwrap();
     let standby = primary.standby().unwrap();
     let config = PostgresConfig::parse(&primary.url("postgres")).unwrap();
     let connection = Connector::new(&config).unwrap().connect(Purpose::Archive).await.unwrap();
@@ -37,8 +36,7 @@ async fn a_warning_before_a_transaction_does_not_count_for_it() {
 #[needs(postgres)]
 #[tokio::test]
 async fn a_statement_without_an_answer_ends_within_the_timeout() {
-    let database =
-        postgres_or_skip("a_statement_without_an_answer_ends_within_the_timeout").unwrap();
+    let database = Database::create().unwrap();
     let url = format!("{}?statement_timeout=20s&call_timeout=2s", database.url);
     let pool = Pool::new(Connector::new(&PostgresConfig::parse(&url).unwrap()).unwrap());
     let begin = pool.begin(Purpose::Calls, READ_COMMITTED).await;
@@ -51,8 +49,7 @@ async fn a_statement_without_an_answer_ends_within_the_timeout() {
 #[needs(postgres)]
 #[tokio::test]
 async fn dropping_a_connection_during_a_statement_cuts_it_off() {
-    let database =
-        postgres_or_skip("dropping_a_connection_during_a_statement_cuts_it_off").unwrap();
+    let database = Database::create().unwrap();
     let config = PostgresConfig::parse(&database.url).unwrap();
     let connection = Connector::new(&config).unwrap().connect(Purpose::Archive).await.unwrap();
     let tasks = || Handle::current().metrics().num_alive_tasks();

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use petstore_testing::{free_port, needs, postgres_or_skip};
+use petstore_testing::{Database, free_port, needs};
 use tokio::{
     io,
     net::{TcpListener, TcpStream},
@@ -30,7 +30,7 @@ fn the_driver_has_the_parameters_of_the_url() {
 #[needs(postgres)]
 #[tokio::test]
 async fn a_session_has_the_name_and_the_options_of_the_url_and_is_not_shared() {
-    let database = postgres_or_skip("a_session_has_the_name_and_the_options").unwrap();
+    let database = Database::create().unwrap();
     let url = format!("{}?application_name=zoo&options=-c%20work_mem%3D123kB", database.url);
     let connector = Connector::new(&PostgresConfig::parse(&url).unwrap()).unwrap();
     for (setting, value) in [("application_name", "zoo"), ("work_mem", "123kB")] {
@@ -51,7 +51,7 @@ async fn shown(connector: &Connector, purpose: Purpose, setting: &str) -> String
 #[needs(postgres)]
 #[tokio::test]
 async fn a_transaction_has_the_time_limits_of_its_purpose_in_own_and_shared_sessions() {
-    let database = postgres_or_skip("a_transaction_has_the_time_limits").unwrap();
+    let database = Database::create().unwrap();
     for is_shared in [false, true] {
         let url = format!("{}?pgbouncer={is_shared}", database.url);
         let connector = Connector::new(&PostgresConfig::parse(&url).unwrap()).unwrap();
@@ -71,7 +71,7 @@ async fn a_transaction_has_the_time_limits_of_its_purpose_in_own_and_shared_sess
 #[needs(postgres)]
 #[tokio::test]
 async fn the_server_gives_up_a_vanished_client_soon() {
-    let database = postgres_or_skip("the_server_gives_up_a_vanished_client_soon").unwrap();
+    let database = Database::create().unwrap();
     let connector = Connector::new(&PostgresConfig::parse(&database.url).unwrap()).unwrap();
     for (purpose, setting, value) in [
         (Purpose::Calls, "tcp_keepalives_idle", "10"),
@@ -86,7 +86,7 @@ async fn the_server_gives_up_a_vanished_client_soon() {
 #[needs(postgres)]
 #[tokio::test]
 async fn short_statements_are_planned_once_for_a_large_table_and_are_not_compiled() {
-    let database = postgres_or_skip("short_statements_are_planned").unwrap();
+    let database = Database::create().unwrap();
     let connector = Connector::new(&PostgresConfig::parse(&database.url).unwrap()).unwrap();
     for setting in ["jit", "enable_seqscan", "enable_hashjoin", "enable_mergejoin"] {
         assert_eq!(shown(&connector, Purpose::Calls, setting).await, "off", "{setting}");
@@ -100,8 +100,7 @@ async fn short_statements_are_planned_once_for_a_large_table_and_are_not_compile
 #[needs(postgres)]
 #[tokio::test]
 async fn synchronous_commit_is_turned_on_if_the_role_has_it_off() {
-    let database =
-        postgres_or_skip("synchronous_commit_is_turned_on_if_the_role_has_it_off").unwrap();
+    let database = Database::create().unwrap();
     let name = database.url.rsplit_once('/').unwrap().1;
     for (given, expected) in [("off", "on"), ("remote_apply", "remote_apply")] {
         database.sql(&format!("ALTER DATABASE {name} SET synchronous_commit = {given}")).unwrap();
@@ -113,8 +112,7 @@ async fn synchronous_commit_is_turned_on_if_the_role_has_it_off() {
 #[needs(postgres)]
 #[tokio::test]
 async fn a_recovered_host_is_found_while_another_host_is_silent() {
-    let database =
-        postgres_or_skip("a_recovered_host_is_found_while_another_host_is_silent").unwrap();
+    let database = Database::create().unwrap();
     let (credential, place) = database.url.split_once('@').unwrap();
     let (server, name) = place.split_once('/').unwrap();
     let silent = TcpListener::bind("127.0.0.1:0").await.unwrap();

@@ -1,6 +1,6 @@
 //! The meaning of the server's SQLSTATEs.
 
-use petstore_testing::{needs, postgres_or_skip};
+use petstore_testing::{Database, needs};
 
 use crate::{
     config::PostgresConfig,
@@ -10,7 +10,7 @@ use crate::{
 #[needs(postgres)]
 #[tokio::test]
 async fn the_sqlstate_decides_on_the_connection_and_on_another_try() {
-    let database = postgres_or_skip("the_sqlstate_decides").unwrap();
+    let database = Database::create().unwrap();
     let connector = Connector::new(&PostgresConfig::parse(&database.url).unwrap()).unwrap();
     let connection = connector.connect(Purpose::Calls).await.unwrap();
     for (state, breaks, is_conflict, is_refusal) in [

@@ -1,7 +1,7 @@
 //! The server's plans of the statements on animals and records.
 
 use petstore_domain::PetStatus;
-use petstore_testing::{needs, postgres_or_skip};
+use petstore_testing::{Database, needs};
 use tokio_postgres::Row;
 
 use super::{addition, rows};
@@ -16,7 +16,7 @@ use crate::{
 #[needs(postgres)]
 #[tokio::test]
 async fn a_page_is_planned_once_and_uses_its_index_at_every_table_size() {
-    let database = postgres_or_skip("a_page_is_planned_once").unwrap();
+    let database = Database::create().unwrap();
     let config = PostgresConfig::parse(&database.url).unwrap();
     drop(PostgresStore::connect(&config).await.unwrap());
     let connection = Connector::new(&config).unwrap().connect(Purpose::Calls).await.unwrap();
@@ -51,7 +51,7 @@ async fn a_page_is_planned_once_and_uses_its_index_at_every_table_size() {
 #[needs(postgres)]
 #[tokio::test]
 async fn records_are_found_by_their_index_even_if_planned_for_a_small_table() {
-    let database = postgres_or_skip("records_are_found_by_their_index").unwrap();
+    let database = Database::create().unwrap();
     let config = PostgresConfig::parse(&database.url).unwrap();
     drop(PostgresStore::connect(&config).await.unwrap());
     let ids = vec![&[1_u8; 16][..]];
@@ -99,9 +99,7 @@ fn text(plan: &[Row]) -> String {
 #[needs(postgres)]
 #[tokio::test]
 async fn no_statement_reads_the_old_versions_of_the_state_that_a_snapshot_keeps() {
-    let database =
-        postgres_or_skip("no_statement_reads_the_old_versions_of_the_state_that_a_snapshot_keeps")
-            .unwrap();
+    let database = Database::create().unwrap();
     let config = PostgresConfig::parse(&database.url).unwrap();
     drop(PostgresStore::connect(&config).await.unwrap());
     let connector = Connector::new(&config).unwrap();
@@ -141,7 +139,7 @@ async fn plan_of_the_purge(url: &str) -> String {
 #[needs(postgres)]
 #[tokio::test]
 async fn a_purge_reads_only_expired_records() {
-    let database = postgres_or_skip("a_purge_reads_only_expired_records").unwrap();
+    let database = Database::create().unwrap();
     drop(PostgresStore::connect(&PostgresConfig::parse(&database.url).unwrap()).await.unwrap());
     let records = "INSERT INTO idempotency SELECT substr(sha256(n::text::bytea), 1, 16), \
         sha256(''), n, n FROM generate_series(1, 20000) n";

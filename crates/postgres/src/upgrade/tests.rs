@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use petstore_domain::{CategoryId, NewPet, PetName, PetRepository};
 use petstore_storage::{Step, Upgrade, UpgradeMode};
-use petstore_testing::{Database, needs, postgres_or_skip};
+use petstore_testing::{Database, needs};
 use tokio::{task::JoinSet, time};
 
 use super::upgrade;
@@ -35,8 +35,8 @@ fn config(database: &Database) -> PostgresConfig {
 }
 
 /// Returns a store of the first version with one animal.
-async fn old(test: &str) -> Database {
-    let database = postgres_or_skip(test).unwrap();
+async fn old() -> Database {
+    let database = Database::create().unwrap();
     let connector = Connector::new(&config(&database)).unwrap();
     let connection = connector.connect(Purpose::Archive).await.unwrap();
     connection.begin(READ_COMMITTED).await.unwrap();
@@ -79,8 +79,8 @@ fn description(database: &Database) -> String {
 #[needs(postgres)]
 #[tokio::test]
 async fn an_upgraded_store_is_like_a_new_one() {
-    let old = old("an_upgraded_store_is_like_a_new_one").await;
-    let new = postgres_or_skip("an_upgraded_store_is_like_a_new_one").unwrap();
+    let old = old().await;
+    let new = Database::create().unwrap();
     let said = run(&old, UpgradeMode::DryRun, &STEPS).await.unwrap();
     assert_eq!(record(&old), "{\"version\": 2}");
     assert_eq!(run(&old, UpgradeMode::Run, &STEPS).await.unwrap(), said);
@@ -98,15 +98,12 @@ async fn an_upgraded_store_is_like_a_new_one() {
 #[needs(postgres)]
 #[tokio::test]
 async fn an_upgraded_store_of_each_release_has_the_schema_of_a_new_store() {
-    let new = postgres_or_skip("an_upgraded_store_of_each_release_has_the_schema_of_a_new_store")
-        .unwrap();
+    let new = Database::create().unwrap();
     drop(PostgresStore::connect(&config(&new)).await.unwrap());
     for release in ["1.0.0", "1.1.0", "1.2.0"] {
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/upgrades");
         let dump = std::fs::read_to_string(format!("{folder}/{release}/postgres.sql")).unwrap();
-        let old =
-            postgres_or_skip("an_upgraded_store_of_each_release_has_the_schema_of_a_new_store")
-                .unwrap();
+        let old = Database::create().unwrap();
         old.sql(&dump).unwrap();
         let rows = "SELECT string_agg(pet::text, E'\\n' ORDER BY id) FROM pet";
         let animals = old.sql(rows).unwrap();
@@ -122,7 +119,7 @@ async fn an_upgraded_store_of_each_release_has_the_schema_of_a_new_store() {
 #[tokio::test]
 async fn a_store_of_each_version_between_the_first_and_the_newest_is_upgraded() {
     for done in 2..STEPS.len() {
-        let old = old("a_store_of_each_version_between").await;
+        let old = old().await;
         run(&old, UpgradeMode::Run, &STEPS[..done]).await.unwrap();
         let refusal = PostgresStore::connect(&config(&old)).await.map(drop).unwrap_err();
         let expected = format!("its schema is version {}, and", STEPS[done - 1].version);
@@ -135,7 +132,7 @@ async fn a_store_of_each_version_between_the_first_and_the_newest_is_upgraded() 
 #[needs(postgres)]
 #[tokio::test]
 async fn rows_that_break_a_new_rule_are_named_and_nothing_is_changed() {
-    let old = old("rows_that_break_a_new_rule_are_named_and_nothing_is_changed").await;
+    let old = old().await;
     let bad = [
         "''",
         "'   '",
@@ -168,7 +165,7 @@ async fn rows_that_break_a_new_rule_are_named_and_nothing_is_changed() {
 #[needs(postgres)]
 #[tokio::test]
 async fn an_incompatible_step_is_refused_while_other_processes_are_connected() {
-    let old = old("an_incompatible_step_is_refused_while_other_processes_are_connected").await;
+    let old = old().await;
     let other = Connector::new(&config(&old)).unwrap().connect(Purpose::Calls).await.unwrap();
     for mode in [UpgradeMode::DryRun, UpgradeMode::Run] {
         let refusal = run(&old, mode, &with(ALONE)).await.unwrap_err();
@@ -212,9 +209,7 @@ const STATEMENTS_OF_1_2_0: [&str; 10] = [
 #[needs(postgres)]
 #[tokio::test]
 async fn a_running_process_of_an_older_release_neither_reads_nor_writes_and_gets_the_reason() {
-    let old =
-        old("a_running_process_of_an_older_release_neither_reads_nor_writes_and_gets_the_reason")
-            .await;
+    let old = old().await;
     run(&old, UpgradeMode::Run, &STEPS[..STEPS.len() - 1]).await.unwrap();
     old.sql("INSERT INTO idempotency VALUES ('a', 'b', 1, 1)").unwrap();
     let connection = Connector::new(&config(&old)).unwrap().connect(Purpose::Calls).await.unwrap();
@@ -236,7 +231,7 @@ async fn a_running_process_of_an_older_release_neither_reads_nor_writes_and_gets
 #[needs(postgres)]
 #[tokio::test]
 async fn a_store_of_a_newer_compatible_release_is_used() {
-    let old = old("a_store_of_a_newer_compatible_release_is_used").await;
+    let old = old().await;
     let compatible = Step { oldest: VERSION, sql: "CREATE TABLE more (x int)", ..ALONE };
     run(&old, UpgradeMode::Run, &with(compatible)).await.unwrap();
     let store = PostgresStore::connect(&config(&old)).await.unwrap();
@@ -250,7 +245,7 @@ async fn a_store_of_a_newer_compatible_release_is_used() {
 #[needs(postgres)]
 #[tokio::test(flavor = "multi_thread")]
 async fn concurrent_upgrades_run_each_step_once() {
-    let old = old("concurrent_upgrades_run_each_step_once").await;
+    let old = old().await;
     let mut upgrades = JoinSet::new();
     for _ in 0..6 {
         let config = config(&old);
@@ -268,7 +263,7 @@ async fn concurrent_upgrades_run_each_step_once() {
 #[needs(postgres)]
 #[tokio::test(flavor = "multi_thread")]
 async fn a_step_waits_for_its_locks_without_stopping_reads() {
-    let old = old("a_step_waits_for_its_locks").await;
+    let old = old().await;
     let reader = Connector::new(&config(&old)).unwrap().connect(Purpose::Archive).await.unwrap();
     // Holds the lock like a dump, which may do so for hours.
     reader.begin(READ_COMMITTED).await.unwrap();
@@ -296,7 +291,7 @@ async fn a_step_waits_for_its_locks_without_stopping_reads() {
 #[needs(postgres)]
 #[tokio::test]
 async fn the_error_for_a_role_without_the_right_to_change_tables_names_the_owner() {
-    let old = old("the_error_for_a_role_without_the_right_to_change_tables_names_the_owner").await;
+    let old = old().await;
     let role = format!("reader_{}", std::process::id());
     old.sql(&format!(
         "CREATE ROLE {role} LOGIN PASSWORD 'secret'; \
@@ -319,7 +314,7 @@ async fn the_error_for_a_role_without_the_right_to_change_tables_names_the_owner
 #[needs(postgres)]
 #[tokio::test]
 async fn a_failed_step_leaves_the_store_unchanged_and_is_not_tried_again() {
-    let old = old("a_failed_step_leaves_the_store_unchanged_and_is_not_tried_again").await;
+    let old = old().await;
     old.sql("CREATE SEQUENCE tries").unwrap();
     let sql = "SELECT nextval('tries'); CREATE TABLE half (x int); SELECT 1 / 0";
     let fails = Step { sql, ..ALONE };
@@ -337,7 +332,7 @@ async fn a_failed_step_leaves_the_store_unchanged_and_is_not_tried_again() {
 #[needs(postgres)]
 #[tokio::test]
 async fn a_database_without_a_store_is_not_upgraded() {
-    let database = postgres_or_skip("a_database_without_a_store").unwrap();
+    let database = Database::create().unwrap();
     assert_eq!(PostgresStore::upgrade(&config(&database), UpgradeMode::Run).await.unwrap(), None);
     database.sql("CREATE TABLE pet (x int)").unwrap();
     let refusal = PostgresStore::upgrade(&config(&database), UpgradeMode::Run).await.unwrap_err();

@@ -13,7 +13,7 @@ use petstore_storage::{
     VersionCache,
     writer::{Job, Jobs, Writer, channel},
 };
-use petstore_testing::{needs, postgres_or_skip};
+use petstore_testing::{Database, needs};
 
 use super::{
     Attempt, RETRY_PAUSE, answer,
@@ -92,7 +92,7 @@ fn an_addition_without_an_outcome_is_tried_a_bounded_number_of_times() {
 #[needs(postgres)]
 #[tokio::test]
 async fn nothing_is_written_if_begin_is_refused() {
-    let database = postgres_or_skip("nothing_is_written_if_begin_is_refused").unwrap();
+    let database = Database::create().unwrap();
     let config = PostgresConfig::parse(&database.url).unwrap();
     drop(PostgresStore::connect(&config).await.unwrap());
     let connector = Connector::new(&config).unwrap();
@@ -115,10 +115,7 @@ async fn nothing_is_written_if_begin_is_refused() {
 #[needs(postgres)]
 #[tokio::test]
 async fn an_addition_is_dropped_if_its_caller_goes_away_while_it_waits_for_the_lock() {
-    let database = postgres_or_skip(
-        "an_addition_is_dropped_if_its_caller_goes_away_while_it_waits_for_the_lock",
-    )
-    .unwrap();
+    let database = Database::create().unwrap();
     let config = PostgresConfig::parse(&database.url).unwrap();
     drop(PostgresStore::connect(&config).await.unwrap());
     for with_key in [false, true] {
@@ -145,7 +142,7 @@ async fn an_addition_is_dropped_if_its_caller_goes_away_while_it_waits_for_the_l
 #[needs(postgres)]
 #[tokio::test]
 async fn a_writer_pauses_before_it_tries_again() {
-    let database = postgres_or_skip("a_writer_pauses_before_it_tries_again").unwrap();
+    let database = Database::create().unwrap();
     let config = PostgresConfig::parse(&database.url).unwrap();
     drop(PostgresStore::connect(&config).await.unwrap());
     let ends = "CREATE FUNCTION ends() RETURNS trigger LANGUAGE plpgsql AS \

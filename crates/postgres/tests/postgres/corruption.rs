@@ -5,7 +5,7 @@ use petstore_domain::{
     add_key, load_keys, revoke_keys, roll_key,
 };
 use petstore_postgres::PostgresStore;
-use petstore_testing::{needs, postgres_or_skip};
+use petstore_testing::{Database, needs};
 
 use crate::support::{NOW, add, new_key, new_pet, open, query, request};
 
@@ -19,7 +19,7 @@ async fn broken(store: &PostgresStore, id: PetId) -> String {
 #[needs(postgres)]
 #[tokio::test(flavor = "multi_thread")]
 async fn a_broken_animal_is_named_wherever_it_is_read() {
-    let database = postgres_or_skip("a_broken_animal_is_named").unwrap();
+    let database = Database::create().unwrap();
     let store = open(&database.url).await;
     let pet = add(&store, "Rex").await;
     database.sql("ALTER TABLE pet DROP CONSTRAINT pet_name; UPDATE pet SET name = ' '").unwrap();
@@ -40,7 +40,7 @@ async fn a_broken_animal_is_named_wherever_it_is_read() {
 #[needs(postgres)]
 #[tokio::test(flavor = "multi_thread")]
 async fn a_replay_is_the_animal_of_the_request_even_after_its_row_has_changed() {
-    let database = postgres_or_skip("a_replay_is_the_animal_of_the_request").unwrap();
+    let database = Database::create().unwrap();
     let store = open(&database.url).await;
     let request = request("k", &new_pet("Rex"));
     let first = PetRepository::add(&store, new_pet("Rex"), Some(request)).await.unwrap();
@@ -58,7 +58,7 @@ async fn a_replay_is_the_animal_of_the_request_even_after_its_row_has_changed() 
 #[needs(postgres)]
 #[tokio::test(flavor = "multi_thread")]
 async fn a_broken_key_is_named_and_the_others_work() {
-    let database = postgres_or_skip("a_broken_key_is_named").unwrap();
+    let database = Database::create().unwrap();
     let store = open(&database.url).await;
     let mut keys = Vec::new();
     for (seed, name) in [(1, "a"), (2, "b"), (3, "c")] {
@@ -90,8 +90,7 @@ async fn a_broken_key_is_named_and_the_others_work() {
 #[needs(postgres)]
 #[tokio::test(flavor = "multi_thread")]
 async fn a_missing_version_is_corruption_and_nothing_is_added() {
-    let database =
-        postgres_or_skip("a_missing_version_is_corruption_and_nothing_is_added").unwrap();
+    let database = Database::create().unwrap();
     let store = open(&database.url).await;
     database.sql("DELETE FROM petstore_state").unwrap();
     let listed = PetRepository::list(&store, query(20, None)).await;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use petstore_domain::{Archive as _, PetRepository, add_key};
-use petstore_testing::{needs, postgres_or_skip};
+use petstore_testing::{Database, needs};
 use tokio::task::JoinSet;
 
 use crate::support::{add, all, new_key, new_pet, open, query, request};
@@ -14,7 +14,7 @@ const LIMIT: usize = 4;
 #[needs(postgres)]
 #[tokio::test(flavor = "multi_thread")]
 async fn calls_share_the_connections_that_the_server_allows() {
-    let database = postgres_or_skip("calls_share_the_connections").unwrap();
+    let database = Database::create().unwrap();
     let role = format!("crowd_{}", std::process::id());
     let grants = format!(
         "CREATE ROLE {role} LOGIN PASSWORD 'secret' CONNECTION LIMIT {LIMIT}; \

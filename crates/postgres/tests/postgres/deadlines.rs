@@ -17,7 +17,7 @@ use petstore_domain::{
     AddError, KeyName, KeySelector, PetRepository, StoreError, add_key, revoke_keys,
 };
 use petstore_postgres::{PostgresConfig, PostgresStore};
-use petstore_testing::{Database, EndOnDrop, needs, postgres_or_skip};
+use petstore_testing::{Database, EndOnDrop, needs};
 use tokio::task::JoinSet;
 
 use crate::support::{NOW, SLACK, add, new_key, new_pet, open, query, recovers};
@@ -49,7 +49,7 @@ fn unlock(database: &Database, mut holder: EndOnDrop<Child>) {
 #[needs(postgres)]
 #[tokio::test(flavor = "multi_thread")]
 async fn calls_that_need_a_locked_table_fail_within_their_deadline() {
-    let database = postgres_or_skip("calls_that_need_a_locked_table").unwrap();
+    let database = Database::create().unwrap();
     let store = open(&format!("{}?call_timeout=700ms&statement_timeout=500ms", database.url)).await;
     add(&store, "Rex").await;
     let holder = lock(&database).await;
@@ -67,8 +67,7 @@ async fn calls_that_need_a_locked_table_fail_within_their_deadline() {
 #[needs(postgres)]
 #[tokio::test(flavor = "multi_thread")]
 async fn the_error_names_a_forgotten_transaction_that_blocks_additions() {
-    let database =
-        postgres_or_skip("the_error_names_a_forgotten_transaction_that_blocks_additions").unwrap();
+    let database = Database::create().unwrap();
     for parameters in ["pgbouncer=false", "pgbouncer=true"] {
         let url = format!("{}?statement_timeout=3s&{parameters}", database.url);
         let (store, other) = (open(&url).await, open(&url).await);
@@ -104,7 +103,7 @@ async fn the_error_names_a_forgotten_transaction_that_blocks_additions() {
 #[needs(postgres)]
 #[tokio::test(flavor = "multi_thread")]
 async fn a_change_of_keys_waits_for_a_change_by_another_instance() {
-    let database = postgres_or_skip("a_change_of_keys_waits").unwrap();
+    let database = Database::create().unwrap();
     let url = format!("{}?call_timeout=20s&statement_timeout=19s", database.url);
     let (one, other) = (open(&url).await, open(&url).await);
     let name = KeyName::parse("web").unwrap();
@@ -144,8 +143,7 @@ async fn a_change_of_keys_waits_for_a_change_by_another_instance() {
 #[needs(postgres)]
 #[tokio::test(flavor = "multi_thread")]
 async fn a_reader_without_a_connection_is_refused_before_its_deadline() {
-    let database =
-        postgres_or_skip("a_reader_without_a_connection_is_refused_before_its_deadline").unwrap();
+    let database = Database::create().unwrap();
     let url = format!("{}?pool_size=1&pool_timeout=300ms&statement_timeout=2s", database.url);
     let store = open(&url).await;
     let holder = lock(&database).await;
@@ -177,7 +175,7 @@ async fn a_silent_server_is_given_up() {
 #[needs(postgres)]
 #[tokio::test(flavor = "multi_thread")]
 async fn a_silent_host_does_not_delay_the_next_host() {
-    let database = postgres_or_skip("a_silent_host_does_not_delay_the_next_host").unwrap();
+    let database = Database::create().unwrap();
     let (silent, port) = silent_server();
     let url = database.url.replace('@', &format!("@127.0.0.1:{port},"));
     let began = Instant::now();
@@ -194,7 +192,7 @@ async fn a_silent_host_does_not_delay_the_next_host() {
 #[needs(postgres)]
 #[tokio::test(flavor = "multi_thread")]
 async fn more_readers_than_connections_take_turns() {
-    let database = postgres_or_skip("more_readers_than_connections").unwrap();
+    let database = Database::create().unwrap();
     let url = format!("{}?pool_size=2&pool_timeout=20s&call_timeout=25s", database.url);
     let store = Arc::new(open(&url).await);
     add(&store, "Rex").await;
@@ -265,9 +263,7 @@ async fn partitioned(database: &Database, query: &str) -> (Network, Arc<Postgres
 #[needs(postgres)]
 #[tokio::test(flavor = "multi_thread")]
 async fn calls_end_within_their_deadline_during_a_partition_and_work_after_it() {
-    let database =
-        postgres_or_skip("calls_end_within_their_deadline_during_a_partition_and_work_after_it")
-            .unwrap();
+    let database = Database::create().unwrap();
     let (network, store) = partitioned(&database, "").await;
     let rex = add(&store, "Rex").await;
     let read_by_eight = || {
@@ -298,7 +294,7 @@ async fn calls_end_within_their_deadline_during_a_partition_and_work_after_it() 
 #[needs(postgres)]
 #[tokio::test(flavor = "multi_thread")]
 async fn a_connection_in_use_during_an_outage_is_not_used_again() {
-    let database = postgres_or_skip("a_connection_in_use_during_an_outage").unwrap();
+    let database = Database::create().unwrap();
     let (network, store) = partitioned(&database, "&call_timeout=3s").await;
     let read = || {
         let store = store.clone();

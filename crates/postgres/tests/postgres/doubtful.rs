@@ -1,7 +1,7 @@
 //! A commit whose answer is lost.
 
 use petstore_domain::{AddError, Added, PetRepository, StoreError};
-use petstore_testing::{needs, postgres_or_skip};
+use petstore_testing::{Database, needs};
 
 use crate::{
     lost_answer::LostAnswer,
@@ -11,7 +11,7 @@ use crate::{
 #[needs(postgres)]
 #[tokio::test(flavor = "multi_thread")]
 async fn a_commit_with_a_lost_answer_adds_one_animal() {
-    let database = postgres_or_skip("a_commit_with_a_lost_answer_adds_one_animal").unwrap();
+    let database = Database::create().unwrap();
     let way = LostAnswer::new(&database.url).unwrap();
     let store = open(&way.url(&database.url)).await;
     add(&store, "Rex").await;

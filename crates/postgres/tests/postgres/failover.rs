@@ -10,7 +10,7 @@ use std::{
 };
 
 use petstore_domain::{Added, PetId, PetRepository};
-use petstore_testing::{Cluster, Durability, cluster_or_skip, needs};
+use petstore_testing::{Cluster, Durability, needs};
 
 use crate::{
     restarts::{nothing_is_lost, start_load},
@@ -20,8 +20,7 @@ use crate::{
 #[needs(postgres)]
 #[tokio::test(flavor = "multi_thread")]
 async fn a_promoted_standby_is_found_and_has_every_acknowledged_animal() {
-    let test = "a_promoted_standby_is_found_and_has_every_acknowledged_animal";
-    let primary = cluster_or_skip(test, Durability::Fast).unwrap();
+    let primary = Cluster::start(Durability::Fast).unwrap();
     let standby = primary.standby().unwrap();
     let both = |first: &Cluster, second: &Cluster| {
         let (first, second) = (first.port(), second.port());
@@ -57,8 +56,7 @@ pub(crate) fn cancel_wait(primary: &Cluster) {
 #[needs(postgres)]
 #[tokio::test(flavor = "multi_thread")]
 async fn a_commit_without_the_standby_is_not_acknowledged() {
-    let test = "a_commit_without_the_standby_is_not_acknowledged";
-    let primary = cluster_or_skip(test, Durability::Fast).unwrap();
+    let primary = Cluster::start(Durability::Fast).unwrap();
     let standby = primary.standby().unwrap();
     let store = Arc::new(open(&format!("{}?call_timeout=30s", primary.url("postgres"))).await);
     add(&store, "Rex").await;

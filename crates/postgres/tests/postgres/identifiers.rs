@@ -5,7 +5,7 @@ use std::sync::Arc;
 use petstore_domain::{Added, Archive as _, KeyId, PetRepository, add_key};
 use petstore_postgres::PostgresStore;
 use petstore_storage::Severity;
-use petstore_testing::{needs, postgres_or_skip};
+use petstore_testing::{Database, needs};
 use tokio::task::JoinSet;
 
 use crate::support::{add, all, new_key, new_pet, open, query, recovers, request};
@@ -20,9 +20,7 @@ async fn warnings(store: &PostgresStore) -> Vec<String> {
 #[needs(postgres)]
 #[tokio::test(flavor = "multi_thread")]
 async fn a_warning_names_a_sequence_behind_the_rows_until_an_addition_raises_it() {
-    let database =
-        postgres_or_skip("a_warning_names_a_sequence_behind_the_rows_until_an_addition_raises_it")
-            .unwrap();
+    let database = Database::create().unwrap();
     let store = Arc::new(open(&database.url).await);
     for round in 1..=3 {
         assert_eq!(warnings(&store).await, [""; 0]);
@@ -68,9 +66,7 @@ async fn a_warning_names_a_sequence_behind_the_rows_until_an_addition_raises_it(
 #[needs(postgres)]
 #[tokio::test(flavor = "multi_thread")]
 async fn animals_that_two_instances_add_at_once_can_be_read_in_ascending_order() {
-    let database =
-        postgres_or_skip("animals_that_two_instances_add_at_once_can_be_read_in_ascending_order")
-            .unwrap();
+    let database = Database::create().unwrap();
     let mut adding = JoinSet::new();
     for instance in 0..2 {
         let store = Arc::new(open(&database.url).await);
@@ -108,9 +104,7 @@ async fn animals_that_two_instances_add_at_once_can_be_read_in_ascending_order()
 #[needs(postgres)]
 #[tokio::test(flavor = "multi_thread")]
 async fn the_later_of_two_concurrent_additions_has_the_higher_identifier() {
-    let database =
-        postgres_or_skip("the_later_of_two_concurrent_additions_has_the_higher_identifier")
-            .unwrap();
+    let database = Database::create().unwrap();
     let database = Arc::new(database);
     let store = open(&database.url).await;
     add(&store, "Rex").await;
@@ -138,7 +132,7 @@ async fn the_later_of_two_concurrent_additions_has_the_higher_identifier() {
 #[needs(postgres)]
 #[tokio::test]
 async fn a_new_key_has_an_identifier_above_all_earlier_ones() {
-    let database = postgres_or_skip("a_new_key_has_an_identifier_above_all_earlier_ones").unwrap();
+    let database = Database::create().unwrap();
     let store = open(&database.url).await;
     let add = async |seed: u8| {
         let key = new_key(seed, &format!("key-{seed}"));
@@ -160,10 +154,7 @@ async fn a_new_key_has_an_identifier_above_all_earlier_ones() {
 #[needs(postgres)]
 #[tokio::test]
 async fn a_role_without_the_right_to_raise_the_sequence_gets_an_error_that_names_the_sequence() {
-    let database = postgres_or_skip(
-        "a_role_without_the_right_to_raise_the_sequence_gets_an_error_that_names_the_sequence",
-    )
-    .unwrap();
+    let database = Database::create().unwrap();
     drop(open(&database.url).await);
     let role = format!("adder_{}", std::process::id());
     let grants = format!(

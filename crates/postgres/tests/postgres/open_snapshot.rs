@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use petstore_domain::PetRepository;
 use petstore_postgres::PostgresStore;
-use petstore_testing::{needs, postgres_or_skip};
+use petstore_testing::{Database, needs};
 use tokio_postgres::NoTls;
 
 use crate::support::{add, open, query};
@@ -26,7 +26,7 @@ async fn page_time(store: &PostgresStore) -> Duration {
 #[needs(postgres, quiet)]
 #[tokio::test]
 async fn a_page_takes_no_longer_beside_an_open_snapshot() {
-    let database = postgres_or_skip("a_page_takes_no_longer").unwrap();
+    let database = Database::create().unwrap();
     let store = open(&database.url).await;
     for name in ["Rex"; 20] {
         add(&store, name).await;

@@ -4,7 +4,7 @@ use std::{future::poll_fn, task::Poll, time::Duration};
 
 use petstore_domain::{PetRepository, StoreError, Timestamp};
 use petstore_postgres::{OpenSettings, PostgresConfig, PostgresStore};
-use petstore_testing::{needs, postgres_or_skip};
+use petstore_testing::{Database, needs};
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::TcpListener,
@@ -18,7 +18,7 @@ use crate::support::{add, all, open, query, refusal};
 #[needs(postgres)]
 #[tokio::test(flavor = "multi_thread")]
 async fn ten_instances_may_start_at_once() {
-    let database = postgres_or_skip("ten_instances_may_start_at_once").unwrap();
+    let database = Database::create().unwrap();
     let mut starting = JoinSet::new();
     for _ in 0..10 {
         let url = format!("{}?schema=ten", database.url);
@@ -35,7 +35,7 @@ async fn ten_instances_may_start_at_once() {
 #[needs(postgres)]
 #[tokio::test]
 async fn a_schema_with_any_name_is_a_store_of_its_own() {
-    let database = postgres_or_skip("a_schema_with_any_name_is_a_store_of_its_own").unwrap();
+    let database = Database::create().unwrap();
     let (one, other) =
         (open(&format!("{}?schema=Zoo%22%20x", database.url)).await, open(&database.url).await);
     add(&one, "Rex").await;
@@ -47,7 +47,7 @@ async fn a_schema_with_any_name_is_a_store_of_its_own() {
 #[needs(postgres)]
 #[tokio::test]
 async fn an_unknown_schema_version_is_refused_and_left_alone() {
-    let database = postgres_or_skip("an_unknown_schema_version_is_refused_and_left_alone").unwrap();
+    let database = Database::create().unwrap();
     drop(open(&database.url).await);
     for (version, expected) in [
         (1, "its schema is version 1, older than any that petstore"),
@@ -66,7 +66,7 @@ async fn an_unknown_schema_version_is_refused_and_left_alone() {
 #[needs(postgres)]
 #[tokio::test]
 async fn tables_of_another_application_are_refused_and_left_alone() {
-    let database = postgres_or_skip("tables_of_another_application_are_refused").unwrap();
+    let database = Database::create().unwrap();
     database.sql("CREATE TABLE pet (x int)").unwrap();
     let refusal = refusal(&database.url).await;
     assert!(refusal.contains("it holds 'pet' of another program"), "{refusal}");
@@ -78,7 +78,7 @@ async fn tables_of_another_application_are_refused_and_left_alone() {
 #[needs(postgres)]
 #[tokio::test]
 async fn a_store_with_rows_that_a_policy_hides_is_refused() {
-    let database = postgres_or_skip("a_store_with_rows_that_a_policy_hides_is_refused").unwrap();
+    let database = Database::create().unwrap();
     add(&open(&database.url).await, "Rex").await;
     let role = format!("hidden_{}", std::process::id());
     let grants = format!(
@@ -106,7 +106,7 @@ async fn a_store_with_rows_that_a_policy_hides_is_refused() {
 #[needs(postgres)]
 #[tokio::test]
 async fn a_missing_store_is_created_only_on_request() {
-    let database = postgres_or_skip("a_missing_store_is_created_only_on_request").unwrap();
+    let database = Database::create().unwrap();
     for url in [database.url.clone(), format!("{}?schema=none", database.url)] {
         let config = PostgresConfig::parse(&url).unwrap();
         let refusal =
@@ -121,8 +121,7 @@ async fn a_missing_store_is_created_only_on_request() {
 #[needs(postgres)]
 #[tokio::test]
 async fn a_role_without_the_right_to_create_tables_can_use_them() {
-    let database =
-        postgres_or_skip("a_role_without_the_right_to_create_tables_can_use_them").unwrap();
+    let database = Database::create().unwrap();
     drop(open(&database.url).await);
     let role = format!("clerk_{}", std::process::id());
     let grants = format!(
@@ -167,7 +166,7 @@ async fn the_error_for_a_missing_password_names_it() {
 #[needs(postgres)]
 #[tokio::test]
 async fn errors_of_opening_are_one_line_without_the_password() {
-    let database = postgres_or_skip("errors_of_opening_are_one_line_without_the_password").unwrap();
+    let database = Database::create().unwrap();
     let address = database.url.split_once('@').unwrap().1;
     let server = address.split_once('/').unwrap().0;
     let key = concat!(env!("CARGO_TARGET_TMPDIR"), "/one_line.pem");
@@ -212,7 +211,7 @@ async fn errors_of_opening_are_one_line_without_the_password() {
 #[needs(postgres)]
 #[tokio::test(flavor = "multi_thread")]
 async fn a_database_that_cannot_store_every_name_is_refused() {
-    let database = postgres_or_skip("a_database_that_cannot_store_every_name_is_refused").unwrap();
+    let database = Database::create().unwrap();
     let name = format!("latin_{}", std::process::id());
     database
         .sql(&format!("CREATE DATABASE {name} TEMPLATE template0 ENCODING 'LATIN1' LC_COLLATE 'C' LC_CTYPE 'C'"))
@@ -228,8 +227,7 @@ async fn a_database_that_cannot_store_every_name_is_refused() {
 #[needs(postgres)]
 #[tokio::test]
 async fn a_closed_store_has_written_waiting_additions_and_takes_no_more() {
-    let database =
-        postgres_or_skip("a_closed_store_has_written_waiting_additions_and_takes_no_more").unwrap();
+    let database = Database::create().unwrap();
     let on_task_panic = CancellationToken::new();
     let settings = OpenSettings {
         create: true,

@@ -6,7 +6,7 @@ use petstore_domain::{
     AddError, Added, Archive as _, Pet, PetId, PetRepository, add_key, load_keys,
 };
 use petstore_postgres::PostgresStore;
-use petstore_testing::{Database, Pooler, Pooling, needs, pooler_or_skip, postgres_or_skip};
+use petstore_testing::{Database, Pooler, Pooling, needs};
 use tokio::task::JoinSet;
 
 use crate::support::{add, all, new_key, new_pet, open, query, recovers, refusal, request};
@@ -45,9 +45,8 @@ async fn client(store: Arc<PostgresStore>, name: String) -> Result<Vec<Pet>, Add
 
 /// Runs two services under load through a pooler. Every call succeeds.
 async fn two_services(pooling: Pooling, parameters: &str) {
-    let test = format!("two services through {pooling:?}");
-    let database = postgres_or_skip(&test).unwrap();
-    let pooler = pooler_or_skip(&test, pooling, &database.url).unwrap();
+    let database = Database::create().unwrap();
+    let pooler = Pooler::start(pooling, &database.url).unwrap();
     let url = format!(
         "{}?pool_timeout=20s&statement_timeout=20s&call_timeout=25s{parameters}",
         pooler.url(&database.url)
@@ -105,9 +104,8 @@ async fn two_services_share_a_session_pooler() {
 #[needs(postgres, pgbouncer)]
 #[tokio::test(flavor = "multi_thread")]
 async fn the_writer_gets_a_session_although_reads_use_all_sessions() {
-    let test = "the_writer_gets_a_session";
-    let database = postgres_or_skip(test).unwrap();
-    let pooler = pooler_or_skip(test, Pooling::FewSessions, &database.url).unwrap();
+    let database = Database::create().unwrap();
+    let pooler = Pooler::start(Pooling::FewSessions, &database.url).unwrap();
     let store = Arc::new(open(&pooler.url(&database.url)).await);
     add(&store, "Rex").await;
     database.disconnect_all().unwrap();
@@ -136,9 +134,8 @@ async fn two_services_share_a_transaction_pooler_that_the_url_declares() {
 #[needs(postgres, pgbouncer)]
 #[tokio::test]
 async fn pooling_of_statements_is_refused_in_one_line() {
-    let test = "pooling_of_statements_is_refused";
-    let database = postgres_or_skip(test).unwrap();
-    let pooler = pooler_or_skip(test, Pooling::Statement, &database.url).unwrap();
+    let database = Database::create().unwrap();
+    let pooler = Pooler::start(Pooling::Statement, &database.url).unwrap();
     let refusal = refusal(&pooler.url(&database.url)).await;
     assert!(refusal.contains("pool_mode to transaction or session"), "{refusal}");
     assert!(!refusal.contains('\n'), "{refusal}");

@@ -13,7 +13,7 @@ use petstore_domain::{
     WriterRole, add_key,
 };
 use petstore_postgres::PostgresStore;
-use petstore_testing::{needs, postgres_or_skip};
+use petstore_testing::{Database, needs};
 use tokio::{task::JoinSet, time};
 
 use crate::support::{add, all, new_key, new_pet, open, request};
@@ -59,8 +59,7 @@ fn rules() -> Vec<String> {
 #[needs(postgres)]
 #[tokio::test(flavor = "multi_thread")]
 async fn a_row_that_the_database_refuses_fails_alone_as_refused() {
-    let database =
-        postgres_or_skip("a_row_that_the_database_refuses_fails_alone_as_refused").unwrap();
+    let database = Database::create().unwrap();
     let store = Arc::new(open(&database.url).await);
     for (round, refuse) in rules().into_iter().enumerate() {
         database.sql(&refuse).unwrap();
@@ -133,7 +132,7 @@ async fn throughput(store: &Arc<PostgresStore>, offender: &str) -> (usize, usize
 #[needs(postgres, quiet)]
 #[tokio::test(flavor = "multi_thread")]
 async fn a_client_with_refused_rows_leaves_the_others_more_than_half_of_their_throughput() {
-    let database = postgres_or_skip("a_client_with_refused_rows").unwrap();
+    let database = Database::create().unwrap();
     let store = Arc::new(open(&database.url).await);
     database.sql("CREATE UNIQUE INDEX no_lions ON pet (name) WHERE name = 'lion'").unwrap();
     database.sql("INSERT INTO pet (name, category_id) VALUES ('lion', 1)").unwrap();

@@ -11,7 +11,7 @@ use std::{
 
 use petstore_domain::{AddError, Added, PetId, PetRepository, StoreError};
 use petstore_postgres::PostgresStore;
-use petstore_testing::{Durability, cluster_or_skip, needs, postgres_or_skip};
+use petstore_testing::{Cluster, Database, Durability, needs};
 use tokio::{task::JoinSet, time::timeout};
 
 use crate::support::{
@@ -38,8 +38,7 @@ async fn all_calls_are_unavailable(store: &PostgresStore) {
 #[needs(postgres)]
 #[tokio::test(flavor = "multi_thread")]
 async fn calls_fail_as_unavailable_while_the_server_is_stopped_and_succeed_after_its_start() {
-    let test = "calls_fail_as_unavailable_while_the_server_is_stopped";
-    let cluster = cluster_or_skip(test, Durability::Fast).unwrap();
+    let cluster = Cluster::start(Durability::Fast).unwrap();
     let store = open(&cluster.url("postgres")).await;
     // Prepares all statements on connections that the stop will break.
     let rex = add(&store, "Rex").await;
@@ -60,8 +59,7 @@ async fn calls_fail_as_unavailable_while_the_server_is_stopped_and_succeed_after
 #[needs(postgres)]
 #[tokio::test(flavor = "multi_thread")]
 async fn a_restart_between_two_calls_is_not_noticed() {
-    let test = "a_restart_between_two_calls_is_not_noticed";
-    let cluster = cluster_or_skip(test, Durability::Fast).unwrap();
+    let cluster = Cluster::start(Durability::Fast).unwrap();
     let store = open(&cluster.url("postgres")).await;
     for round in 0..3 {
         let pet = add(&store, &format!("Rex {round}")).await;
@@ -74,8 +72,7 @@ async fn a_restart_between_two_calls_is_not_noticed() {
 #[needs(postgres)]
 #[tokio::test]
 async fn an_invalid_statement_is_prepared_again() {
-    let test = "an_invalid_statement_is_prepared_again";
-    let database = postgres_or_skip(test).unwrap();
+    let database = Database::create().unwrap();
     let store = open(&database.url).await;
     let pet = add(&store, "Rex").await;
     assert!(store.find(pet.id).await.unwrap().value.is_some());
@@ -152,8 +149,7 @@ pub(crate) fn start_load(
 #[needs(postgres)]
 #[tokio::test(flavor = "multi_thread")]
 async fn a_server_killed_under_load_loses_nothing_acknowledged() {
-    let test = "a_server_killed_under_load_loses_nothing_acknowledged";
-    let cluster = cluster_or_skip(test, Durability::Full).unwrap();
+    let cluster = Cluster::start(Durability::Full).unwrap();
     let store = Arc::new(open(&cluster.url("postgres")).await);
     let stop = Arc::new(AtomicBool::new(false));
     let workers = start_load(&store, &stop);

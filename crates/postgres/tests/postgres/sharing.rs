@@ -3,7 +3,7 @@
 use std::{collections::HashMap, sync::Arc};
 
 use petstore_domain::{Added, KeyChanges, KeyStore as _, PetRepository, add_key, load_keys};
-use petstore_testing::{needs, postgres_or_skip};
+use petstore_testing::{Database, needs};
 use tokio::task::JoinSet;
 
 use crate::support::{NOW, add, all, new_key, new_pet, open, query, recovers, request};
@@ -11,9 +11,7 @@ use crate::support::{NOW, add, all, new_key, new_pet, open, query, recovers, req
 #[needs(postgres)]
 #[tokio::test(flavor = "multi_thread")]
 async fn additions_with_the_same_idempotency_keys_in_opposite_orders_succeed() {
-    let database =
-        postgres_or_skip("additions_with_the_same_idempotency_keys_in_opposite_orders_succeed")
-            .unwrap();
+    let database = Database::create().unwrap();
     let stores = [Arc::new(open(&database.url).await), Arc::new(open(&database.url).await)];
     let mut tasks = JoinSet::new();
     for number in 0..400_usize {
@@ -35,8 +33,7 @@ async fn additions_with_the_same_idempotency_keys_in_opposite_orders_succeed() {
 #[needs(postgres)]
 #[tokio::test(flavor = "multi_thread")]
 async fn the_version_after_a_read_is_the_version_of_that_read() {
-    let database =
-        postgres_or_skip("the_version_after_a_read_is_the_version_of_that_read").unwrap();
+    let database = Database::create().unwrap();
     let (ours, other) = (open(&database.url).await, open(&database.url).await);
     for _ in 0..20 {
         recovers(|| async { ours.version().ok_or("the version is not known") }).await;
@@ -50,7 +47,7 @@ async fn the_version_after_a_read_is_the_version_of_that_read() {
 #[needs(postgres)]
 #[tokio::test(flavor = "multi_thread")]
 async fn only_changed_keys_are_read_again() {
-    let database = postgres_or_skip("only_changed_keys").unwrap();
+    let database = Database::create().unwrap();
     let store = open(&database.url).await;
     let insert = "INSERT INTO api_key (name, digest, prefix, rights, created_at) \
          SELECT 'web', sha256(random()::text::bytea), 'pst_1234', 'full', 1";
@@ -91,7 +88,7 @@ fn sum_after(known: &KeyChanges, changes: &KeyChanges) -> u64 {
 #[needs(postgres)]
 #[tokio::test(flavor = "multi_thread")]
 async fn a_process_notices_restored_keys() {
-    let database = postgres_or_skip("a_process_notices_restored_keys").unwrap();
+    let database = Database::create().unwrap();
     let store = open(&database.url).await;
     for seed in 1..=3 {
         add_key(&store, new_key(seed, &format!("key{seed}"))).await.unwrap();
@@ -109,8 +106,7 @@ async fn a_process_notices_restored_keys() {
 #[needs(postgres)]
 #[tokio::test(flavor = "multi_thread")]
 async fn a_change_of_a_key_by_sql_changes_the_revision_of_the_keys() {
-    let database =
-        postgres_or_skip("a_change_of_a_key_by_sql_changes_the_revision_of_the_keys").unwrap();
+    let database = Database::create().unwrap();
     let store = open(&database.url).await;
     let mut known = load_keys(&store).await.unwrap();
     for sql in [

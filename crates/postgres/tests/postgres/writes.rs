@@ -9,7 +9,7 @@ use petstore_domain::{
     roll_key,
 };
 use petstore_postgres::PostgresStore;
-use petstore_testing::{Durability, cluster_or_skip, needs, postgres_or_skip};
+use petstore_testing::{Cluster, Database, Durability, needs};
 
 use crate::{
     failover::cancel_wait,
@@ -112,8 +112,7 @@ const SESSIONS: [(&str, u8); 2] = [("pgbouncer=false", 1), ("pgbouncer=true", 2)
 #[needs(postgres)]
 #[tokio::test(flavor = "multi_thread")]
 async fn no_write_is_acknowledged_before_the_disk_and_the_standby_have_it() {
-    let test = "no_write_is_acknowledged_before_the_disk";
-    let primary = cluster_or_skip(test, Durability::Fast).unwrap();
+    let primary = Cluster::start(Durability::Fast).unwrap();
     let standby = primary.standby().unwrap();
     let url = |session| format!("{}?call_timeout=30s&{session}", primary.url("postgres"));
     prepare(&open(&url(SESSIONS[0].0)).await, &SESSIONS.map(|(_, seed)| seed)).await;
@@ -141,7 +140,7 @@ async fn no_write_is_acknowledged_before_the_disk_and_the_standby_have_it() {
 #[needs(postgres)]
 #[tokio::test]
 async fn each_write_of_animals_sets_petstore_writer() {
-    let database = postgres_or_skip("each_write_of_animals_sets_petstore_writer").unwrap();
+    let database = Database::create().unwrap();
     prepare(&open(&database.url).await, &[1, 2]).await;
     database
         .sql(
@@ -181,8 +180,7 @@ async fn each_write_of_animals_sets_petstore_writer() {
 #[needs(postgres)]
 #[tokio::test]
 async fn warnings_about_anything_but_the_standby_make_no_commit_fail() {
-    let database =
-        postgres_or_skip("warnings_about_anything_but_the_standby_make_no_commit_fail").unwrap();
+    let database = Database::create().unwrap();
     let sessions = SESSIONS.map(|(session, seed)| (format!("{}?{session}", database.url), seed));
     prepare(&open(&database.url).await, &[1, 2]).await;
     database

@@ -62,7 +62,7 @@ impl Files {
 /// Returns the output of `openssl` for the arguments `words`; `None` if openssl is not installed.
 fn openssl(words: &str) -> Option<Vec<u8>> {
     let run = Command::new("openssl").args(words.split(' ')).output();
-    let done = or_skip_without("openssl", "a test of TLS", run.map_err(|error| error.to_string()))?;
+    let done = or_skip_without("openssl", run.map_err(|error| error.to_string()))?;
     assert!(done.status.success(), "{words}: {}", String::from_utf8_lossy(&done.stderr));
     Some(done.stdout)
 }
