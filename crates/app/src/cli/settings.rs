@@ -194,8 +194,9 @@ impl Sources {
 fn has_password(given: &ArgMatches, id: &str) -> bool {
     let mut urls = given.get_raw(id).into_iter().flatten().map(OsStr::to_string_lossy);
     urls.any(|url| {
-        let authority = url.split_once("://").and_then(|(_, rest)| rest.split(['/', '?']).next());
-        let user = authority.and_then(|authority| authority.rsplit_once('@'));
+        // As in `petstore_storage::url::Address::parse`, a password may contain `/` and `@`.
+        let address = url.split_once("://").and_then(|(_, rest)| rest.split('?').next());
+        let user = address.and_then(|address| address.rsplit_once('@'));
         user.is_some_and(|(user, _)| user.contains(':'))
     })
 }
