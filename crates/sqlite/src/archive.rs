@@ -3,9 +3,6 @@
 //! A snapshot is an open read transaction on its own connection, which may outlive the store. It blocks no writer, but
 //! the write-ahead log grows while it is open.
 
-#[cfg(test)]
-mod tests;
-
 use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;

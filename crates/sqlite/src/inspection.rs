@@ -113,10 +113,14 @@ pub(crate) fn first_fault(connection: &Connection) -> rusqlite::Result<Option<St
 mod tests {
     use std::time::Duration;
 
-    use rusqlite::{Connection, ErrorCode};
+    use petstore_storage::{Finding, Severity};
+    use rusqlite::ErrorCode;
 
     use super::{first_fault, inspect_schema};
-    use crate::schema;
+    use crate::{
+        schema,
+        tests::{Place, groups::damage_sold},
+    };
 
     #[test]
     fn a_missing_and_a_foreign_object_of_the_schema_are_named() {
@@ -133,11 +137,33 @@ mod tests {
         assert!(names(true).contains("missing or changed: pet_"), "{}", names(true));
     }
 
+    #[tokio::test]
+    async fn a_row_missing_from_an_index_and_a_damaged_page_are_found() {
+        let place = Place::new();
+        let store = place.open();
+        let rewrite = |from, to| {
+            let sql = "UPDATE sqlite_schema SET sql = replace(sql, ?1, ?2) WHERE name = 'pet_sold'";
+            let raw = place.raw();
+            raw.pragma_update(None, "writable_schema", true).unwrap();
+            raw.execute(sql, [from, to]).unwrap();
+        };
+        // The row is added while the index has another definition.
+        rewrite("'sold'", "'none'");
+        let add = "INSERT INTO pet (name, category_id, status) VALUES ('Bello', 1, 'sold')";
+        place.raw().execute(add, []).unwrap();
+        rewrite("'none'", "'sold'");
+        let integrity = || store.inspect().unwrap().remove(0);
+        let missing = "row 1 missing from index pet_sold; restore a backup";
+        assert_eq!(integrity(), Finding::error("integrity", missing));
+        assert_eq!(place.number("PRAGMA wal_checkpoint(TRUNCATE)"), 0);
+        damage_sold(&place);
+        assert_eq!(integrity().severity, Severity::Error, "{:?}", integrity());
+    }
+
     #[test]
     fn a_locked_file_is_an_error_and_no_fault() {
-        let folder = tempfile::tempdir().unwrap();
-        let [writer, reader] =
-            [(); 2].map(|()| Connection::open(folder.path().join("file")).unwrap());
+        let place = Place::new();
+        let [writer, reader] = [(); 2].map(|()| place.raw());
         reader.busy_timeout(Duration::ZERO).unwrap();
         writer.execute_batch("CREATE TABLE t (x); BEGIN EXCLUSIVE").unwrap();
         let busy = first_fault(&reader).unwrap_err();

@@ -2,7 +2,7 @@
 
 mod failures;
 mod fairness;
-mod groups;
+pub(crate) mod groups;
 mod panics;
 mod plans;
 mod reads;
@@ -11,7 +11,9 @@ mod version;
 
 use std::{
     path::PathBuf,
-    sync::{Arc, mpsc},
+    pin::Pin,
+    sync::mpsc,
+    task::{Context, Waker},
     time::Duration,
 };
 
@@ -39,33 +41,44 @@ const LIMIT: Duration = Duration::from_mins(1);
 const SHORT: Duration = Duration::from_millis(50);
 
 /// A directory for the store of one test. Its writer waits [`SHORT`] for a lock.
-struct Place(TempDir);
+pub(crate) struct Place(TempDir);
 
 impl Place {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self(TempDir::new().unwrap())
     }
 
-    fn path(&self) -> PathBuf {
+    pub(crate) fn path(&self) -> PathBuf {
         self.0.path().join("petstore.db")
     }
 
-    fn config(&self) -> SqliteConfig {
+    pub(crate) fn config(&self) -> SqliteConfig {
         SqliteConfig { path: self.path(), synchronous: Synchronous::Normal }
     }
 
-    fn open(&self) -> SqliteStore {
+    pub(crate) fn open(&self) -> SqliteStore {
         open(&self.config(), &SqliteSettings::default(), SHORT).unwrap()
     }
 
     /// Opens a connection as another process would.
-    fn raw(&self) -> Connection {
+    pub(crate) fn raw(&self) -> Connection {
         Connection::open(self.path()).unwrap()
+    }
+
+    /// Returns the number that `sql` selects.
+    pub(crate) fn number(&self, sql: &str) -> i64 {
+        self.raw().query_row(sql, [], |row| row.get(0)).unwrap()
     }
 
     /// Returns the number of committed animals.
     fn count(&self) -> i64 {
-        self.raw().query_row("SELECT count(*) FROM pet", [], |row| row.get(0)).unwrap()
+        self.number("SELECT count(*) FROM pet")
+    }
+
+    /// Returns the version in the file.
+    fn version(&self) -> CatalogueVersion {
+        let version = self.raw().query_row(crate::version::SELECT, [], |row| row.get(0)).unwrap();
+        CatalogueVersion(u128::from_be_bytes(version))
     }
 }
 
@@ -80,8 +93,12 @@ async fn add(store: &SqliteStore) -> Pet {
     }
 }
 
+async fn found(store: &SqliteStore, id: PetId) -> bool {
+    store.find(id).await.unwrap().value.is_some()
+}
+
 /// Returns the version. After an idle period, it is unknown for a moment.
-pub(crate) async fn known_version(store: &SqliteStore) -> CatalogueVersion {
+async fn known_version(store: &SqliteStore) -> CatalogueVersion {
     let known = async {
         loop {
             match store.version() {
@@ -98,23 +115,23 @@ async fn in_time<T>(future: impl Future<Output = T>) -> T {
     timeout(LIMIT, future).await.expect("the store should answer in time")
 }
 
-/// Blocks the writer until the sender is used or dropped. The writes that are queued meanwhile form one group.
-async fn block_writer(store: &Arc<SqliteStore>) -> mpsc::Sender<()> {
-    let (release, until) = mpsc::channel();
-    let (started, has_started) = oneshot::channel();
-    let store = Arc::clone(store);
-    tokio::spawn(async move {
-        let work = move |_: &Connection| {
-            let _ = started.send(());
-            let _ = until.recv();
-            Ok(())
-        };
-        store.writer().unwrap().write(work).await
-    });
-    in_time(has_started).await.unwrap();
-    release
+/// Polls a call once, which queues it.
+fn begin<F: Future>(call: F) -> Pin<Box<F>> {
+    let mut call = Box::pin(call);
+    assert!(call.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
+    call
 }
 
-async fn found(store: &SqliteStore, id: PetId) -> bool {
-    store.find(id).await.unwrap().value.is_some()
+/// Blocks the writer until the sender is used or dropped. The writes that are queued meanwhile form one group.
+async fn block_writer(store: &SqliteStore) -> mpsc::Sender<()> {
+    let (release, until) = mpsc::channel();
+    let (started, has_started) = oneshot::channel();
+    let work = move |_: &Connection| {
+        let _ = started.send(());
+        let _ = until.recv();
+        Ok(())
+    };
+    let _blocking = begin(store.writer().unwrap().write(work));
+    in_time(has_started).await.unwrap();
+    release
 }

@@ -111,17 +111,12 @@ mod tests {
     use tokio::time::sleep;
 
     use super::{MAX_THREADS, MIN_THREADS, Queue, TICK};
-    use crate::{
-        config::{SqliteConfig, Synchronous},
-        store::SqliteStore,
-    };
+    use crate::tests::Place;
 
     #[tokio::test]
     async fn an_added_thread_ends_when_no_read_waits() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("petstore.db");
-        let config = SqliteConfig { path, synchronous: Synchronous::Normal };
-        let store = SqliteStore::open(&config).unwrap();
+        let place = Place::new();
+        let store = place.open();
         let shared = &store.readers.shared;
         shared.add_thread(&mut shared.queue()).unwrap();
         let began = Instant::now();

@@ -1,5 +1,7 @@
 //! The settings of connections.
 
+use std::fs;
+
 use rusqlite::{Connection, config::DbConfig, params};
 
 use super::Place;
@@ -28,7 +30,7 @@ fn assert_common(connection: &Connection) {
 #[tokio::test]
 async fn a_write_other_than_an_addition_always_waits_for_the_disk() {
     for (synchronous, number) in
-        [(Synchronous::Normal, 2), (Synchronous::default(), 2), (Synchronous::Extra, 3)]
+        [(Synchronous::Normal, 2), (Synchronous::Full, 2), (Synchronous::Extra, 3)]
     {
         let place = Place::new();
         let store = SqliteStore::open(&SqliteConfig { synchronous, ..place.config() }).unwrap();
@@ -42,25 +44,30 @@ async fn a_write_other_than_an_addition_always_waits_for_the_disk() {
         };
         store.writer().unwrap().write(look).await.unwrap();
     }
+    assert_eq!(Synchronous::default(), Synchronous::Full);
 }
 
 #[tokio::test]
 async fn the_schema_refuses_rows_of_other_programs_that_break_its_rules() {
     let place = Place::new();
-    let _store = SqliteStore::open(&place.config()).unwrap();
+    drop(place.open());
     let refusal = place.raw().execute(RESTORE, params![1, "Rex", 1, "lost"]).unwrap_err();
     assert!(refusal.to_string().contains("CHECK constraint failed"), "{refusal}");
     assert_eq!(place.count(), 0);
 }
 
 #[tokio::test]
-async fn readers_cannot_write_and_a_lock_delays_them_by_at_most_a_quarter_of_a_second() {
+async fn readers_neither_write_nor_create_a_file_and_wait_for_a_lock_for_a_quarter_of_a_second() {
     let place = Place::new();
     let store = SqliteStore::open(&place.config()).unwrap();
-    let reader = store.readers.shared.pool.open().unwrap();
+    let pool = &store.readers.shared.pool;
+    let reader = pool.open().unwrap();
     assert_common(&reader);
-    assert_eq!(pragma(&reader, "query_only"), 1);
+    let refusal = reader.execute("DELETE FROM pet", []).unwrap_err().to_string();
+    assert!(refusal.contains("readonly"), "{refusal}");
     assert_eq!(pragma(&reader, "busy_timeout"), 250);
+    fs::rename(place.path(), place.path().with_extension("away")).unwrap();
+    assert!(pool.open().is_err() && !place.path().exists());
 }
 
 #[test]

@@ -5,26 +5,20 @@ use std::{
     env, fs,
     ops::ControlFlow,
     os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown, symlink},
-    path::{Path, PathBuf},
+    path::Path,
     process::Command,
 };
 
 use petstore_domain::{Archive as _, Handover as _, Phase, StoreId, StoreState};
-use petstore_sqlite::SqliteStore;
+use petstore_sqlite::{OpenError, SqliteStore};
 use petstore_storage::{Severity, UpgradeMode};
 
-use crate::support::{Place, add, all, open, rex};
+use crate::support::{Place, add, all, config, open};
 
 /// A user without rights, because root may write every file.
 const NOBODY: u32 = 65534;
 const CHILD_PATH: &str = "PETSTORE_TEST_NOBODY_PATH";
-const CHILD_REFUSAL: &str = "PETSTORE_TEST_NOBODY_REFUSAL";
-
-fn beside(place: &Place, suffix: &str) -> PathBuf {
-    let mut name = place.path().into_os_string();
-    name.push(suffix);
-    name.into()
-}
+const CHILD_END: &str = "PETSTORE_TEST_NOBODY_END";
 
 fn set_mode(path: &Path, mode: u32) {
     fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
@@ -34,9 +28,9 @@ fn is_root() -> bool {
     fs::metadata("/proc/self").unwrap().uid() == 0
 }
 
-/// Runs the test `name` as a child process, which expects `refusal` in the error, or success if `refusal` is empty. If
-/// this process is root, it gives all files to the user `nobody`, who runs the child process.
-fn as_nobody(place: &Place, name: &str, refusal: &str) {
+/// Runs the test `name` as a child process, whose error must end with `end`. If this process is root, it gives all
+/// files to the user `nobody`, who runs the child process.
+fn as_nobody(place: &Place, name: &str, end: &str) {
     let executable = env::current_exe().unwrap();
     let mut command = Command::new(&executable);
     if is_root() {
@@ -47,60 +41,56 @@ fn as_nobody(place: &Place, name: &str, refusal: &str) {
         command.args(["--reuid=65534", "--regid=65534", "--clear-groups"]).arg(&executable);
     }
     command.args(["--exact", &format!("companions::{name}")]);
-    command.env(CHILD_PATH, place.path()).env(CHILD_REFUSAL, refusal);
+    command.env(CHILD_PATH, place.path()).env(CHILD_END, end);
     let output = command.output().unwrap();
     let said = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success() && said.contains("1 passed"), "{said}");
+}
+
+/// The `end` of a child process without an error.
+const NO_ERROR: &str = "no error";
+
+fn check_end(done: Result<(), OpenError>) {
+    let end = done.map_or_else(|refusal| refusal.to_string(), |()| NO_ERROR.to_owned());
+    assert!(end.ends_with(&env::var(CHILD_END).unwrap()), "{end}");
 }
 
 /// The child process of other tests, which only reads the store. Does nothing in another process.
 #[tokio::test]
 async fn read() {
     let Some(path) = env::var_os(CHILD_PATH) else { return };
-    let config = petstore_sqlite::SqliteConfig {
-        path: path.into(),
-        synchronous: petstore_sqlite::Synchronous::Full,
+    let config = config(path.as_ref());
+    let read = async || {
+        let store = SqliteStore::open_read_only(&config)?;
+        assert_eq!(all(&store).await.len(), 1);
+        let findings = store.inspect().unwrap();
+        assert!(findings.iter().all(|finding| finding.severity != Severity::Error), "{findings:?}");
+        drop(store);
+        SqliteStore::upgrade(&config, UpgradeMode::DryRun).map(drop)
     };
-    let opened = SqliteStore::open_read_only(&config);
-    let refusal = env::var(CHILD_REFUSAL).unwrap();
-    if !refusal.is_empty() {
-        assert!(opened.unwrap_err().to_string().contains(&refusal));
-        return;
-    }
-    let store = opened.unwrap();
-    assert_eq!(all(&store).await.len(), 1);
-    let findings = store.inspect().unwrap();
-    assert!(findings.iter().all(|finding| finding.severity != Severity::Error), "{findings:?}");
-    drop(store);
-    SqliteStore::upgrade(&config, UpgradeMode::DryRun).unwrap();
+    check_end(read().await);
 }
 
 /// The child process of other tests, which writes to the store. Does nothing in another process.
 #[tokio::test]
 async fn serve() {
     let Some(path) = env::var_os(CHILD_PATH) else { return };
-    let expected = env::var(CHILD_REFUSAL).unwrap();
-    match open(path.as_ref()) {
-        Ok(store) => {
-            assert_eq!(expected, "");
-            add(&store, rex()).await;
-        }
-        Err(refusal) => {
-            let refusal = refusal.to_string();
-            assert!(!expected.is_empty() && refusal.ends_with(&expected), "{refusal}");
-        }
+    let opened = open(path.as_ref());
+    if let Ok(store) = &opened {
+        add(store).await;
     }
+    check_end(opened.map(drop));
 }
 
 #[tokio::test]
 async fn reading_a_read_only_file_leaves_nothing_beside_it() {
     let place = Place::new();
-    add(&place.open(), rex()).await;
+    add(&place.open()).await;
     set_mode(&place.path(), 0o444);
-    as_nobody(&place, "read", "");
+    as_nobody(&place, "read", NO_ERROR);
     assert_eq!(place.content().into_keys().collect::<Vec<_>>(), [place.path()]);
     set_mode(&place.path(), 0o600);
-    as_nobody(&place, "serve", "");
+    as_nobody(&place, "serve", NO_ERROR);
     assert_eq!(all(&place.open()).await.len(), 2);
 }
 
@@ -109,26 +99,28 @@ async fn reading_a_read_only_file_leaves_nothing_beside_it() {
 async fn reading_the_log_of_a_read_only_file_is_refused_and_adds_no_file() {
     let place = Place::new();
     let store = place.open();
-    add(&store, rex()).await;
+    add(&store).await;
     let crashed = crash(&place);
-    fs::remove_file(beside(&crashed, "-shm")).unwrap();
+    fs::remove_file(crashed.beside("-shm")).unwrap();
     set_mode(&crashed.path(), 0o444);
     let before = crashed.content();
-    as_nobody(&crashed, "read", "SQLite cannot open it; give this user access to the file");
+    let end = "SQLite cannot open it; give this user access to the file and its directory, or allow more open \
+               files ('ulimit -n')";
+    as_nobody(&crashed, "read", end);
     assert!(crashed.content() == before);
 }
 
 #[tokio::test]
 async fn the_error_for_an_unwritable_companion_file_names_it() {
     let place = Place::new();
-    add(&place.open(), rex()).await;
+    add(&place.open()).await;
     // `check` of petstore 1.2.0 left such files.
     for suffix in ["-wal", "-shm"] {
-        fs::write(beside(&place, suffix), "").unwrap();
-        set_mode(&beside(&place, suffix), 0o444);
+        fs::write(place.beside(suffix), "").unwrap();
+        set_mode(&place.beside(suffix), 0o444);
     }
     for suffix in ["-wal", "-shm"] {
-        let companion = beside(&place, suffix);
+        let companion = place.beside(suffix);
         let refusal = format!(
             "permission denied for {} beside it; give this user read and write access to that file, too \
              ('chmod u+rw')",
@@ -137,39 +129,35 @@ async fn the_error_for_an_unwritable_companion_file_names_it() {
         as_nobody(&place, "serve", &refusal);
         set_mode(&companion, 0o644);
     }
-    as_nobody(&place, "serve", "");
+    as_nobody(&place, "serve", NO_ERROR);
     assert_eq!(all(&place.open()).await.len(), 2);
 }
 
 #[tokio::test]
-async fn the_log_of_another_store_is_refused_and_both_files_stay_as_they_are() {
+async fn the_log_of_another_store_is_refused_and_all_files_stay_as_they_are() {
     let (place, other) = (Place::new(), Place::new());
-    add(&place.open(), rex()).await;
+    add(&place.open()).await;
     let store = other.open();
-    add(&store, rex()).await;
-    let log = beside(&place, "-wal");
-    fs::copy(beside(&other, "-wal"), &log).unwrap();
-    let before = [place.path(), log.clone()].map(|path| fs::read(path).unwrap());
-    let copy = other.directory().join("copy.db");
+    add(&store).await;
+    let log = place.beside("-wal");
+    fs::copy(other.beside("-wal"), &log).unwrap();
+    let before = place.content();
+    let [copy, link] = ["copy.db", "link.db"].map(|name| other.directory().join(name));
     fs::write(&copy, "").unwrap();
-    let expected = format!("{} beside it is the log of another store", log.display());
+    // SQLite takes the log beside the file, not beside a link to the file.
+    symlink(place.path(), &link).unwrap();
+    let watch = &mut |_, _| ControlFlow::Continue(());
     for refusal in [
         place.try_open().unwrap_err().to_string(),
+        open(&link).unwrap_err().to_string(),
         SqliteStore::open_read_only(&place.config()).unwrap_err().to_string(),
         SqliteStore::upgrade(&place.config(), UpgradeMode::DryRun).unwrap_err().to_string(),
-        SqliteStore::back_up(&place.config(), &copy, &mut |_, _| ControlFlow::Continue(()))
-            .unwrap_err()
-            .to_string(),
+        SqliteStore::back_up(&place.config(), &copy, watch).unwrap_err().to_string(),
     ] {
+        let expected = format!("{} beside it is the log of another store", log.display());
         assert!(refusal.contains(&expected), "{refusal}");
     }
-    // SQLite takes the log beside the file, not beside a link to the file.
-    let link = other.directory().join("link.db");
-    symlink(place.path(), &link).unwrap();
-    let refusal = open(&link).unwrap_err().to_string();
-    assert!(refusal.contains(&expected), "{refusal}");
-    let after = [place.path(), log.clone()].map(|path| fs::read(path).unwrap());
-    assert!(before == after);
+    assert!(place.content() == before);
     // Without the log, the store opens.
     fs::remove_file(log).unwrap();
     assert_eq!(all(&place.open()).await.len(), 1);
@@ -184,19 +172,27 @@ fn crash(place: &Place) -> Place {
     crashed
 }
 
+/// Returns the state of the store with another identity.
+async fn renamed(store: &SqliteStore, number: u8) -> StoreState {
+    let state = store.state().await.unwrap();
+    StoreState { id: StoreId([number; 16]), ..state.next(state.phase.clone()) }
+}
+
+async fn change_identity(store: &SqliteStore, number: u8) {
+    let new = renamed(store, number).await;
+    assert!(store.change_state(new.revision - 1, new).await.unwrap());
+}
+
 /// A change of the identity is in the log first, and in the file after a checkpoint.
 #[tokio::test]
 async fn a_store_opens_after_a_crash_at_any_step_of_a_change_of_its_identity() {
     let place = Place::new();
     let store = place.open();
-    add(&store, rex()).await;
+    add(&store).await;
     for number in 1..4 {
-        let state = store.state().await.unwrap();
-        let new = StoreState { id: StoreId([number; 16]), ..state.next(state.phase.clone()) };
-        let renamed = store.change_state(state.revision, new.clone());
-        assert!(renamed.await.unwrap());
+        change_identity(&store, number).await;
         let only_renamed = crash(&place);
-        add(&store, rex()).await;
+        add(&store).await;
         let written_to = crash(&place);
         // A checkpoint writes pages to the file before it truncates the log. At a crash, only some of the pages may be
         // written.
@@ -218,7 +214,7 @@ async fn a_store_opens_after_a_crash_at_any_step_of_a_change_of_its_identity() {
         ] {
             SqliteStore::open_read_only(&crashed.config()).unwrap();
             let opened = crashed.open();
-            assert_eq!(opened.state().await.unwrap().id, new.id);
+            assert_eq!(opened.state().await.unwrap().id, StoreId([number; 16]));
             assert_eq!(all(&opened).await.len(), animals);
         }
     }
@@ -227,14 +223,12 @@ async fn a_store_opens_after_a_crash_at_any_step_of_a_change_of_its_identity() {
 #[tokio::test]
 async fn the_log_of_a_copy_with_a_new_identity_is_refused_beside_the_original() {
     let original = Place::new();
-    add(&original.open(), rex()).await;
+    add(&original.open()).await;
     let copy = crash(&original);
     let store = copy.open();
-    let state = store.state().await.unwrap();
-    let new = StoreState { id: StoreId([7; 16]), ..state.next(state.phase.clone()) };
-    assert!(store.change_state(state.revision, new).await.unwrap());
-    add(&original.open(), rex()).await;
-    fs::copy(beside(&copy, "-wal"), beside(&original, "-wal")).unwrap();
+    change_identity(&store, 7).await;
+    add(&original.open()).await;
+    fs::copy(copy.beside("-wal"), original.beside("-wal")).unwrap();
     let refusal = original.try_open().unwrap_err().to_string();
     assert!(refusal.contains("is the log of another store"), "{refusal}");
 }
@@ -243,9 +237,9 @@ async fn the_log_of_a_copy_with_a_new_identity_is_refused_beside_the_original() 
 async fn reading_the_log_after_a_crash_adds_no_file() {
     let place = Place::new();
     let store = place.open();
-    add(&store, rex()).await;
+    add(&store).await;
     let crashed = crash(&place);
-    fs::remove_file(beside(&crashed, "-shm")).unwrap();
+    fs::remove_file(crashed.beside("-shm")).unwrap();
     let before = crashed.content();
     let reader = SqliteStore::open_read_only(&crashed.config()).unwrap();
     let snapshot = reader.snapshot().await.unwrap();
@@ -259,21 +253,9 @@ async fn reading_the_log_after_a_crash_adds_no_file() {
     let count = || other.query_row("SELECT count(*) FROM pet", [], |row| row.get::<_, i64>(0));
     assert_eq!(count().unwrap(), 1);
     drop(reader);
-    assert!(beside(&crashed, "-shm").exists());
-    add(&crashed.open(), rex()).await;
+    assert!(crashed.beside("-shm").exists());
+    add(&crashed.open()).await;
     assert_eq!(count().unwrap(), 2);
-}
-
-#[tokio::test]
-async fn a_refused_opening_adds_no_file() {
-    let (place, other) = (Place::new(), Place::new());
-    add(&place.open(), rex()).await;
-    let store = other.open();
-    add(&store, rex()).await;
-    fs::copy(beside(&other, "-wal"), beside(&place, "-wal")).unwrap();
-    let before = place.content();
-    place.try_open().unwrap_err();
-    assert!(place.content() == before);
 }
 
 /// After a crash, `check_log` accepts the log only if the file still has the state from before the change.
@@ -281,20 +263,18 @@ async fn a_refused_opening_adds_no_file() {
 async fn an_identity_is_changed_only_while_the_log_is_empty() {
     let place = Place::new();
     let store = place.open();
-    add(&store, rex()).await;
+    add(&store).await;
     let reader = place.raw();
     reader.execute_batch("BEGIN; SELECT count(*) FROM pet").unwrap();
-    add(&store, rex()).await;
+    add(&store).await;
     let state = store.state().await.unwrap();
-    let new = StoreState { id: StoreId([7; 16]), ..state.next(state.phase.clone()) };
-    let refusal = store.change_state(state.revision, new.clone()).await.unwrap_err().to_string();
+    let new = renamed(&store, 7).await;
+    let refusal = store.change_state(state.revision, new).await.unwrap_err().to_string();
     assert!(refusal.contains("the identity was not changed"), "{refusal}");
     assert_eq!(store.state().await.unwrap(), state);
     // Other changes of the state do not need an empty log.
     let sealed = state.next(Phase::Sealed { to: StoreId([8; 16]), label: "x".to_owned() });
-    assert!(store.change_state(state.revision, sealed.clone()).await.unwrap());
+    assert!(store.change_state(state.revision, sealed).await.unwrap());
     drop(reader);
-    let new = StoreState { revision: sealed.revision + 1, ..new };
-    assert!(store.change_state(sealed.revision, new.clone()).await.unwrap());
-    assert_eq!(store.state().await.unwrap().id, new.id);
+    change_identity(&store, 7).await;
 }
