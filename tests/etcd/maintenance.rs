@@ -1,15 +1,11 @@
-//! Maintenance of the nodes while the service works: compaction, defragmentation, alarms.
+//! Maintenance of the nodes while the service works: compaction and defragmentation.
 
 use std::time::Duration;
 
 use petstore_testing::{Etcd, needs};
 use serde_json::Value;
 
-use super::{NODES, nodes, store, trial::Trial};
-use crate::support::{
-    catalogue::{add, pet, pets},
-    server::Launch,
-};
+use super::{NODES, nodes, trial::Trial};
 
 const ROUNDS: usize = 5;
 
@@ -42,25 +38,4 @@ fn compaction_and_defragmentation_under_load_lose_nothing() {
         });
     }
     trial.ends(what);
-}
-
-/// etcd raises this alarm when its data reach the quota. It then refuses writes but serves reads.
-#[needs(etcd)]
-#[test]
-fn an_alarm_refuses_additions_until_it_is_disarmed() {
-    let etcd = Etcd::start(1).unwrap();
-    let server = Launch::on(&store(&etcd, "zoo")).start();
-    let client = server.client();
-    let known = add(&client, &pet("Before"));
-    let alarm = |action: &str| {
-        let request = format!(r#"{{"action":"{action}","memberID":"1","alarm":"NOSPACE"}}"#);
-        etcd.post(0, "/v3/maintenance/alarm", &request).unwrap();
-    };
-    alarm("ACTIVATE");
-    client.add(&pet("Refused")).send().refuses(503, "unavailable");
-    client.add(&pet("Too")).header("idempotency-key", "k").send().refuses(503, "unavailable");
-    assert_eq!(pets(&client.get("/v1/pets").send().is(200)), [known]);
-    alarm("DEACTIVATE");
-    client.add(&pet("Too")).header("idempotency-key", "k").send().is(201);
-    assert_eq!(pets(&client.get("/v1/pets").send().is(200)).len(), 2);
 }

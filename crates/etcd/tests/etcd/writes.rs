@@ -2,7 +2,7 @@
 //! of a check.
 
 use petstore_domain::{
-    ApiKey, ApiKeySecret, Archive as _, CategoryId, IdempotencyId, IdempotencyRecord,
+    AddError, ApiKey, ApiKeySecret, Archive as _, CategoryId, IdempotencyId, IdempotencyRecord,
     IdempotencyRequest, KeyChanges, KeyId, KeyMark, KeyName, KeyStore as _, NewApiKey, NewPet,
     PetId, PetName, PetRepository as _, PetStatus, Rows, SaveOutcome, StoreError, Timestamp,
     WriterRole, load_keys,
@@ -10,7 +10,7 @@ use petstore_domain::{
 use petstore_storage::Severity;
 use petstore_testing::{etcd_or_skip, needs};
 
-use crate::support::{add, delete, entries, open, put, revision, rex, url};
+use crate::support::{add, delete, entries, open, page, put, revision, rex, url};
 
 fn request(key: u16, at: i64) -> IdempotencyRequest {
     let id = IdempotencyId(u128::from(key).to_be_bytes());
@@ -163,7 +163,7 @@ async fn a_digest_is_compared_with_every_key() {
 
 #[needs(etcd)]
 #[tokio::test]
-async fn a_check_shows_the_space_in_use_the_quota_and_the_alarms() {
+async fn an_alarm_refuses_writes_and_a_check_shows_it_beside_the_space_and_the_quota() {
     let etcd = etcd_or_skip("a_check_shows_the_space", 1).unwrap();
     let store = open(&url(&etcd)).await;
     let about = async |subject: &str| {
@@ -176,14 +176,23 @@ async fn a_check_shows_the_space_in_use_the_quota_and_the_alarms() {
         "{small:?}"
     );
     assert!(about("alarms").await.severity == Severity::Ok);
+    // etcd raises this alarm when its data reach the quota.
+    let alarm = |action: &str| {
+        let request = format!(r#"{{"action":"{action}","alarm":"NOSPACE"}}"#);
+        etcd.post(0, "/v3/maintenance/alarm", &request).unwrap();
+    };
+    alarm("ACTIVATE");
+    let alarms = about("alarms").await;
+    assert!(alarms.severity == Severity::Error && alarms.detail.contains("NOSPACE"), "{alarms:?}");
+    let refused = store.add(rex(), None).await;
+    assert!(matches!(refused, Err(AddError::Store(StoreError::Unavailable(_)))), "{refused:?}");
+    assert_eq!(page(&store).await, []);
+    alarm("DEACTIVATE");
+    add(&store).await;
     etcd.kill(0);
     etcd.resume_with(0, &["--quota-backend-bytes=20000".to_owned()]).unwrap();
     etcd.wait_for_leader(None).unwrap();
     let full = about("space").await;
     assert!(full.severity == Severity::Warning, "{full:?}");
     assert!(full.detail.contains("or raise --quota-backend-bytes"), "{full:?}");
-    let alarm = r#"{"action":"ACTIVATE","alarm":"NOSPACE"}"#;
-    etcd.post(0, "/v3/maintenance/alarm", alarm).unwrap();
-    let alarms = about("alarms").await;
-    assert!(alarms.severity == Severity::Error && alarms.detail.contains("NOSPACE"), "{alarms:?}");
 }
