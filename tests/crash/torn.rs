@@ -124,8 +124,11 @@ fn stored(file: &Path) -> Result<BTreeMap<i64, String>, Box<dyn std::error::Erro
 #[petstore_testing::needs(time)]
 #[test]
 fn no_acknowledged_animal_is_lost_wherever_the_machine_fails() {
-    let faults = Run::new("").fail_at(crashes(200, 2_000));
+    let run = Run::new("");
+    let faults = run.fail_at(crashes(200, 2_000));
     assert!(faults.is_empty(), "{faults:#?}");
+    // The control: the same writes without synchronization.
+    assert!(!run.without_syncs().fail_at(20).is_empty());
 }
 
 #[petstore_testing::needs(time)]
@@ -133,11 +136,4 @@ fn no_acknowledged_animal_is_lost_wherever_the_machine_fails() {
 fn without_waiting_for_the_disk_a_failure_loses_animals() {
     let faults = Run::new("?synchronous=normal").fail_at(50);
     assert!(faults.iter().any(|fault| fault.contains("is gone")), "{faults:?}");
-}
-
-#[petstore_testing::needs(time)]
-#[test]
-fn without_synchronization_a_failure_destroys_the_store() {
-    let faults = Run::new("").without_syncs().fail_at(20);
-    assert!(!faults.is_empty());
 }

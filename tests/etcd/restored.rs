@@ -50,7 +50,10 @@ fn tag_of(client: &Client, count: usize) -> String {
 #[needs(etcd, time)]
 #[test]
 fn an_instance_on_a_restored_node_logs_in_again_and_gives_new_pages_new_tags() {
-    let etcd = Etcd::start(1).unwrap();
+    let etcd = Etcd::prepare(1, None).unwrap();
+    // Cheap hashes of passwords.
+    etcd.resume_with(0, &["--bcrypt-cost=4".to_owned()]).unwrap();
+    etcd.wait_for_leader(None).unwrap();
     for (path, request) in USERS {
         etcd.post(0, &format!("/v3/auth/{path}"), request).unwrap();
     }

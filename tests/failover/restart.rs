@@ -23,12 +23,6 @@ fn survives(what: &str, fail: Step, lasts: Duration, mend: Step) {
 
 #[needs(postgres, quiet)]
 #[test]
-fn a_fast_restart_loses_nothing() {
-    survives("fast restart", Cluster::stop, Duration::ZERO, Cluster::resume);
-}
-
-#[needs(postgres, quiet)]
-#[test]
 fn an_immediate_restart_loses_nothing() {
     survives("immediate restart", Cluster::stop_at_once, Duration::ZERO, Cluster::resume);
 }

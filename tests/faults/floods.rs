@@ -21,7 +21,7 @@ use crate::support::{
 /// The number of frames that are sent at once.
 const BATCH: u32 = 200;
 /// The pause between two batches, so that other clients get a processor.
-const PAUSE: Duration = Duration::from_millis(1);
+const PAUSE: Duration = Duration::from_millis(4);
 /// The limit on the growth of the process, in KiB.
 const MAX_GROWTH: u64 = 32 * 1024;
 

@@ -1,6 +1,6 @@
 //! Disks that fail writes. The service refuses writes and answers reads, and recovers with the disk without a restart.
 
-use std::{cell::RefCell, fs, io, path::Path, sync::Arc, time::Instant};
+use std::{fs, io, path::Path, sync::Arc, time::Instant};
 
 use petstore_testing::needs;
 
@@ -145,18 +145,4 @@ fn a_limit_on_the_size_of_files_refuses_writes_and_kills_nothing() {
     let begin = |server: &Server| limit(server, "4096");
     let end = |server: &Server| limit(server, "unlimited");
     is_survived(&store, Launch::on(&store), "disk I/O error", begin, end);
-}
-
-#[needs(time)]
-#[test]
-fn writes_are_refused_while_another_process_holds_the_write_lock() {
-    let store = Store::sqlite();
-    let held = RefCell::new(None);
-    let begin = |_: &Server| {
-        let connection = store.connection();
-        connection.execute_batch("BEGIN IMMEDIATE").unwrap();
-        held.replace(Some(connection));
-    };
-    let cause = "database is locked";
-    is_survived(&store, Launch::on(&store), cause, begin, |_| drop(held.take()));
 }

@@ -1,8 +1,6 @@
-//! Upgrades that are cut off by a kill or by a full disk.
+//! Upgrades that are cut off by a kill.
 
 use std::{fs, thread, time::Duration};
-
-use rusqlite::Connection;
 
 use super::old::{self, Old};
 use crate::support::{
@@ -52,7 +50,7 @@ fn a_killed_upgrade_is_complete_or_changes_nothing() {
             break;
         }
         // The delay grows by at least a fifth, because an upgrade takes seconds on a slow machine.
-        delay = (delay + Duration::from_millis(15)).max(delay * 6 / 5);
+        delay = (delay + Duration::from_millis(25)).max(delay * 6 / 5);
     }
     let animals = petstore(&["export", "--store", &old.store.url]).finish().succeeds();
     assert!(animals.starts_with(&old.animals));
@@ -60,25 +58,4 @@ fn a_killed_upgrade_is_complete_or_changes_nothing() {
     // On a machine of varying speed, a kill after a longer delay may still find the old version.
     assert!(seen.iter().all(|version| ["7", "10"].contains(&version.as_str())), "{seen:?}");
     assert!(seen.len() > 3, "{seen:?}");
-}
-
-#[petstore_testing::needs(time)]
-#[test]
-fn an_upgrade_without_room_changes_nothing() {
-    let old = Old::sqlite(&old::releases()[0]);
-    old.store.damage(MORE);
-    let before = fs::read(old.store.file()).unwrap();
-    // The limit is below the size of the copy. As with a full disk, a write fails.
-    let upgrade = petstore(&["upgrade", "--store", &old.store.url]);
-    let blocks = before.len() / 512 / 2;
-    let refusal = upgrade.with_limit(&format!("-f {blocks}")).finish();
-    assert_eq!(refusal.code, Some(1), "{refusal:?}");
-    // The header may differ: the upgrade switches the write-ahead log off.
-    let header = 100;
-    assert!(fs::read(old.store.file()).unwrap()[header..] == before[header..]);
-    let file = Connection::open(old.store.file()).unwrap();
-    let version: i32 = file.pragma_query_value(None, "user_version", |row| row.get(0)).unwrap();
-    assert_eq!(version, 7);
-    drop(file);
-    petstore(&["upgrade", "--store", &old.store.url]).finish().succeeds();
 }

@@ -19,20 +19,3 @@ pub(crate) fn median(numbers: impl IntoIterator<Item = f64>) -> f64 {
     numbers.sort_by(f64::total_cmp);
     numbers.get(numbers.len() / 2).copied().unwrap_or(0.0)
 }
-
-#[cfg(test)]
-mod tests {
-    use super::{median, whole};
-
-    #[test]
-    fn commas_separate_thousands() {
-        let written = [0.4, 999.0, 1000.0, 1_234_567.0].map(whole);
-        assert_eq!(written, ["0", "999", "1,000", "1,234,567"]);
-    }
-
-    #[test]
-    fn an_outlier_does_not_move_the_median() {
-        assert!((median([1.0, 900.0, 2.0]) - 2.0).abs() < 1e-9);
-        assert!(median([]).abs() < 1e-9);
-    }
-}

@@ -69,20 +69,3 @@ impl Request {
         head
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::{Expect, KEY, Request};
-
-    #[test]
-    fn a_request_is_formatted_as_http1() {
-        let get = Request::get("/v1/pets", Expect::Page(20));
-        let bytes = format!(
-            "GET /v1/pets HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {KEY}\r\n\
-             If-None-Match: x\r\n\r\n"
-        );
-        assert_eq!(get.with_header("If-None-Match", "x".into()).to_http1(), bytes);
-        let post = Request::create("{}".to_owned()).to_http1();
-        assert!(post.starts_with("POST ") && post.ends_with("Content-Length: 2\r\n\r\n{}"));
-    }
-}

@@ -53,20 +53,8 @@ fn parse(output: &str) -> Option<Tally> {
 
 #[cfg(test)]
 mod tests {
-    use super::{parse, prepared};
-    use crate::{
-        generator::{Load, Tally},
-        request::{Expect, Request},
-    };
-
-    #[test]
-    fn requests_are_written_with_their_lengths() {
-        let requests = ["/a", "/bb"].map(|path| Request::get(path, Expect::Pet));
-        let load = Load { requests: requests.to_vec(), http2: false, folder: "/".into() };
-        let first = requests[0].to_http1();
-        let length = first.len();
-        assert!(prepared(&load).starts_with(&format!("{length}\n{first}\n{}\nGET", length + 1)));
-    }
+    use super::parse;
+    use crate::generator::Tally;
 
     #[test]
     fn the_result_line_of_the_script_is_parsed() {

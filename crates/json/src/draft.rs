@@ -119,15 +119,3 @@ impl Draft {
         Ok(())
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::Field;
-
-    #[test]
-    fn a_field_is_found_by_its_name() {
-        for field in Field::ALL {
-            assert_eq!(Field::from_name(field.as_str()), Some(field));
-        }
-    }
-}

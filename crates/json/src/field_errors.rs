@@ -46,20 +46,3 @@ fn shortened(name: &str) -> String {
     let start = name.chars().take(MAX_NAME_CHARS).flat_map(char::escape_debug);
     start.chain(end.chars()).collect()
 }
-
-#[cfg(test)]
-mod tests {
-    use super::{FieldErrors, MAX_NAMED};
-
-    #[test]
-    fn thirty_two_errors_are_named_and_further_ones_are_counted() {
-        let mut errors = FieldErrors::<MAX_NAMED>::default();
-        for _ in 0..MAX_NAMED {
-            errors.add("age", "it does not exist");
-        }
-        assert_eq!(errors.to_string().matches("`age`").count(), MAX_NAMED);
-        assert!(errors.to_string().ends_with("it does not exist"));
-        errors.add("age", "it does not exist");
-        assert!(errors.to_string().ends_with("; and 1 more"));
-    }
-}

@@ -95,16 +95,6 @@ fn the_deployment_is_named_in_title_and_header_as_text() {
 }
 
 #[test]
-fn both_pages_have_the_same_header_and_footer() {
-    let frames = pages(None).into_iter().map(|page| {
-        let part = |start, end| inside(&page, start, end).replace(" aria-current=\"page\"", "");
-        [part("<header", "</header>"), part("<footer", "</footer>")]
-    });
-    let frames = frames.collect::<Vec<_>>();
-    assert_eq!(frames[0], frames[1]);
-}
-
-#[test]
 fn the_reference_is_readable_before_a_script_runs() {
     let page = &pages(None)[0];
     let (_, body) = page.html.split_once("<body>").unwrap();

@@ -23,9 +23,7 @@ pub fn opening_error(error: impl Error + Send + Sync + 'static, may_pass: bool) 
 
 #[cfg(test)]
 mod tests {
-    use petstore_domain::StoreError;
-
-    use super::{error_chain, opening_error};
+    use super::error_chain;
 
     #[derive(Debug, thiserror::Error)]
     #[error("no\nanswer")]
@@ -41,11 +39,5 @@ mod tests {
         let words =
             "no answer: invalid peer certificate: UnknownIssuer, no authority that is trusted";
         assert!(chain.starts_with(words), "{chain}");
-    }
-
-    #[test]
-    fn only_a_temporary_error_is_unavailable() {
-        assert!(matches!(opening_error(Inner, true), StoreError::Unavailable(_)));
-        assert!(matches!(opening_error(Inner, false), StoreError::Refused(_)));
     }
 }

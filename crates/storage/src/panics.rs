@@ -32,14 +32,6 @@ mod tests {
     use super::{PanicGuard, essential};
 
     #[tokio::test]
-    async fn a_task_that_panics_cancels_the_token() {
-        let token = CancellationToken::new();
-        let task = tokio::spawn(essential(token.clone(), async { panic!("as planned") }));
-        token.cancelled().await;
-        assert!(task.await.unwrap_err().is_panic());
-    }
-
-    #[tokio::test]
     async fn the_end_or_abort_of_a_task_does_not_cancel_the_token() {
         let token = CancellationToken::new();
         tokio::spawn(essential(token.clone(), async {})).await.unwrap();

@@ -15,7 +15,6 @@ fn every_part_of_the_url_arrives() {
     assert_eq!(hosts, ["a:2379", "b:6543", "[::1]:1"]);
     assert_eq!(config.credential, Some(("me@home".to_owned(), "p:%".to_owned())));
     assert_eq!(config.prefix, "zoo/");
-    assert_eq!(parse("etcd://u:a@b@h/d").credential.unwrap().1, "a@b");
     assert_eq!(parse("etcd://h/d").credential, None);
 }
 
@@ -44,43 +43,26 @@ fn the_password_is_never_shown() {
 
 #[test]
 fn a_wrong_url_is_refused_in_one_line() {
-    let form = "write etcd://[USER:PASSWORD@]HOST[:PORT]";
-    let [user, password] = ["user", "password"]
-        .map(|part| format!("the {part} is not properly percent-encoded; write % as %25"));
     let together = "user and password belong together";
     let prefix = "the prefix behind the host is 1 to 63 letters";
     let long = format!("etcd://h/{}", "x".repeat(64));
-    let table: &[(&str, &str)] = &[
-        ("etcd:", form),
-        ("etcd:/h/d", form),
+    let table = [
+        ("etcd:/h/d", "write etcd://[USER:PASSWORD@]HOST[:PORT]"),
         ("etcd://hush@h/d", together),
-        ("etcd://@h/d", together),
         ("etcd://:hush@h/d", together),
         ("etcd://u:@h/d", together),
-        ("etcd:///d", "a host is missing"),
-        ("etcd://a,,b/d", "a host is missing"),
         ("etcd://h", prefix),
-        ("etcd://h/", prefix),
         ("etcd://h/a/hush", prefix),
         ("etcd://h/d%20hush", prefix),
-        ("etcd://h/d:hush", prefix),
         (&long, prefix),
-        ("etcd://h:0/d", "a port is not a number from 1 to 65535"),
-        ("etcd://h:x/d", "a port is not a number from 1 to 65535"),
-        ("etcd://u:hush%zz@h/d", &password),
-        ("etcd://u:a@b/c?hush@h/d", &password),
-        ("etcd://u%ff:hush@h/d", &user),
-        ("etcd://u;password=hush:x@h/d", &user),
-        ("etcd://h/d?", "parameter 1 behind the ? is none of"),
         ("etcd://h/d?sslmode=disable&SSLMODE=disable", "parameter 2 behind the ? is none of"),
-        ("etcd://h/d?call_timeout=1s&call_timeout=2s", "call_timeout is given twice"),
         (
             "etcd://h/d?sslrootcert=/hush",
             "sslrootcert, sslcert and sslkey need sslmode=verify-full",
         ),
         ("etcd://h/d?sslmode=verify-full&sslcert=/hush", "sslcert and sslkey belong together"),
     ];
-    for &(url, expected) in table {
+    for (url, expected) in table {
         let refusal = EtcdConfig::parse(url).unwrap_err().to_string();
         assert!(refusal.starts_with(expected), "{url}: {refusal}");
         assert!(!refusal.contains('\n') && !refusal.contains("hush"), "{refusal}");

@@ -1,4 +1,4 @@
-//! Opening a store: refusals, the rest of a deleted store, the identity, and the rights of users.
+//! Opening a store: refusals, the rest of a deleted store, and the rights of users.
 
 use std::{
     io::{Read as _, Write as _},
@@ -8,8 +8,7 @@ use std::{
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use petstore_domain::{AddError, PetId, PetRepository as _, StoreError};
-use petstore_etcd::EtcdConfig;
-use petstore_testing::{Etcd, needs};
+use petstore_testing::{Etcd, etcd_or_skip, needs};
 
 use crate::support::{add, delete, open, page, put, refusal, rex, try_open, url};
 
@@ -75,18 +74,6 @@ fn post_as_root(etcd: &Etcd, path: &str, json: &str) {
     let answer: serde_json::Value = serde_json::from_str(&answer).unwrap();
     let token = answer["token"].as_str().unwrap();
     post(etcd, path, &format!("Authorization: {token}\r\n"), json);
-}
-
-#[needs(etcd)]
-#[tokio::test]
-async fn a_store_has_one_identity_under_every_name_of_its_node() {
-    let etcd = Etcd::start(1).unwrap();
-    let config = EtcdConfig::parse(&url(&etcd)).unwrap();
-    assert_eq!(config.identity().await, None);
-    drop(open(&url(&etcd)).await);
-    let identity = config.identity().await.unwrap();
-    let other_name = url(&etcd).replace("127.0.0.1", "localhost");
-    assert_eq!(EtcdConfig::parse(&other_name).unwrap().identity().await, Some(identity));
 }
 
 #[needs(etcd)]

@@ -2,7 +2,7 @@ use petstore_domain::{CategoryId, NewPet, PetId, PetName, PetStatus};
 use proptest::{prelude::*, sample::select};
 
 use super::{ReadError, read_new_pet, read_record};
-use crate::draft::Record;
+use crate::fuzz;
 
 /// Returns the reason why a JSON body is not an animal.
 fn invalid_pet(body: impl AsRef<[u8]>) -> String {
@@ -30,10 +30,7 @@ fn a_new_pet_is_read_unchanged() {
             pet("é🐕\"\\/", i64::MAX, None),
         ),
         (r#"{"n\u0061me":"x","categoryId":-9223372036854775808}"#, pet("x", i64::MIN, None)),
-        (r#"{"name":"x","categoryId":0}"#, pet("x", 0, None)),
-        (r#"{"name":"x","categoryId":5.0}"#, pet("x", 5, None)),
         (r#"{"name":"x","categoryId":-1E2}"#, pet("x", -100, None)),
-        (r#"{"name":"x","categoryId":-0}"#, pet("x", 0, None)),
     ];
     for (body, expected) in table {
         assert_eq!(read_new_pet(body.as_bytes()).unwrap(), expected, "{body}");
@@ -43,8 +40,8 @@ fn a_new_pet_is_read_unchanged() {
 #[test]
 fn anything_but_one_json_document_is_invalid_json() {
     let good = r#"{"name":"x","categoryId":1}"#;
-    let utf16: Vec<u8> = good.encode_utf16().flat_map(u16::to_le_bytes).collect();
     let deep = "[".repeat(60_000);
+    let utf16: Vec<u8> = good.encode_utf16().flat_map(u16::to_le_bytes).collect();
     let table = [
         &b""[..],
         b" ",
@@ -89,18 +86,6 @@ fn json_of_another_shape_is_an_invalid_pet() {
         (r#"{"name":"x","categoryId":1,"status":null}"#, "`status`: must be a string, but is null"),
         (r#"{"name":"x","categoryId":1,"status":"Sold"}"#, "`status`: must be one of available"),
         (r#"{"name":"x","categoryId":5.5}"#, "`categoryId`: must be a whole number"),
-        (r#"{"name":"x","categoryId":1e-1}"#, "`categoryId`: must be a whole number"),
-        (r#"{"name":"x","categoryId":1e400}"#, "`categoryId`: must be a whole number"),
-        (r#"{"name":"x","categoryId":1e-400}"#, "`categoryId`: must be a whole number"),
-        (
-            r#"{"name":"x","categoryId":9223372036854775808}"#,
-            "`categoryId`: must be a whole number",
-        ),
-        (
-            r#"{"name":"x","categoryId":-9223372036854775809}"#,
-            "`categoryId`: must be a whole number",
-        ),
-        (r#"{"name":"x","category_id":1}"#, "`category_id`: unknown field"),
         (r#"{"name":"x","categoryId":1,"Status":"sold"}"#, "`Status`: unknown field"),
         (r#"{"name":"x","categoryId":1,"status":["sold"]}"#, "`status`: must be a string, but is"),
         (r#"{"name":"","categoryId":1}"#, "`name`: must"),
@@ -108,7 +93,6 @@ fn json_of_another_shape_is_an_invalid_pet() {
         (r#"{"name":"x","categoryId":1,"categoryId":1}"#, "`categoryId`: must be given once"),
         (r#"{"name":"x","categoryId":1,"id":1}"#, "`id`: is assigned by the service"),
         (r#"{"name":"x","categoryId":1,"age":{"a":[1]}}"#, "`age`: unknown field"),
-        (r#"{"name":"x","name":"x","categoryId":1}"#, "`name`: must be given once"),
         (r#"{"name":"x","n\u0061me":"y","categoryId":1}"#, "`name`: must be given once"),
         (r#"{"name":"\ud83d","categoryId":1}"#, "has half a surrogate pair"),
         (r#"{"name":"a\u0000","categoryId":1}"#, "has U+0000 at index 1"),
@@ -161,7 +145,8 @@ fn every_field_error_is_named_in_one_message() {
 fn a_message_is_short_for_a_long_body() {
     let many: Vec<String> = (0..5000).map(|n| format!("\"x{n}\":1")).collect();
     let message = invalid_pet(format!("{{{}}}", many.join(",")));
-    assert!(message.contains("and 4970 more"), "{message}");
+    assert!(message.ends_with("; and 4970 more"), "{message}");
+    assert_eq!(message.matches("unknown field").count(), 32, "{message}");
     let message = invalid_pet(format!("{{\"{}\":1}}", "y".repeat(60_000)));
     assert!(message.len() < 400, "{message}");
 }
@@ -172,7 +157,6 @@ fn a_record_may_have_an_identifier() {
     let record = read_record(line).unwrap();
     assert_eq!(record.id, Some(PetId(i64::MAX - 1)));
     assert_eq!(record.pet.name.as_str(), "Rex");
-    assert_eq!(read_record(br#"{"name":"x","categoryId":1}"#).unwrap().id, None);
     assert_eq!(
         read_record(br#"{"id":1e1,"name":"x","categoryId":1}"#).unwrap().id,
         Some(PetId(10))
@@ -186,14 +170,11 @@ fn a_record_reports_the_field_errors_of_a_body_and_errors_of_the_identifier() {
         ("\u{feff}{}", "the line must begin with JSON, not with a byte-order mark"),
         ("nonsense", "the line must be one JSON document, but: expected ident at column 2"),
         (r#"{"name":"a","categoryId":1} {}"#, "the line must be one JSON document, but: trailing"),
-        ("[1]", "the line must be a JSON object, but is an array"),
-        ("{}", "`name`: is required; `categoryId`: is required"),
         (
             r#"{"name":"a","categoryId":1,"tag":1}"#,
             "`tag`: unknown field; allowed are id, name, categoryId and status",
         ),
         (r#"{"id":0,"name":"a","categoryId":1}"#, "`id`: must be a whole number from 1 to 92"),
-        (r#"{"id":-0,"name":"a","categoryId":1}"#, "`id`: must be a whole number from 1 to 92"),
         (r#"{"id":1.5,"name":"a","categoryId":1}"#, "`id`: must be a whole number from 1 to 92"),
         (r#"{"id":9223372036854775807,"name":"a","categoryId":1}"#, "`id`: must be a whole"),
         (
@@ -215,49 +196,17 @@ fn a_record_reports_the_field_errors_of_a_body_and_errors_of_the_identifier() {
     assert_eq!(found, ReadError::InvalidJson("the line must be UTF-8, but byte 1 is not".into()));
 }
 
-/// Returns whether both readers return the same animal or both refuse `text`. Only `read_record` may accept an
-/// identifier, or `null` as the status.
-fn agrees(text: &[u8]) -> bool {
-    match (read_new_pet(text), read_record(text)) {
-        (Ok(pet), Ok(record)) => record == Record { id: None, pet },
-        (Err(_), Ok(record)) => record.id.is_some() || record.pet.status.is_none(),
-        (Err(_), Err(_)) => true,
-        (Ok(_), Err(_)) => false,
-    }
+/// Returns valid and invalid values of fields.
+fn values() -> Vec<&'static str> {
+    let numbers = "0 -0 7 -7 5.0 1e2 01 9223372036854775806 9223372036854775807 9223372036854775808 \
+        -9223372036854775808 -9223372036854775809";
+    let others = r#"null true [1] {} "Rex" "" "\u0020" "sold" "Sold" "\ud83d" "\u00e9" "1""#;
+    numbers.split(' ').chain(others.split(' ')).collect()
 }
-
-/// Valid and invalid values of fields.
-const VALUES: [&str; 24] = [
-    "0",
-    "-0",
-    "7",
-    "-7",
-    "5.0",
-    "1e2",
-    "01",
-    "9223372036854775806",
-    "9223372036854775807",
-    "9223372036854775808",
-    "-9223372036854775808",
-    "-9223372036854775809",
-    "null",
-    "true",
-    "[1]",
-    "{}",
-    "\"Rex\"",
-    "\"\"",
-    "\" \"",
-    "\"sold\"",
-    "\"Sold\"",
-    "\"\\ud83d\"",
-    "\"\\u00e9\"",
-    "\"1\"",
-];
 
 fn members() -> impl Strategy<Value = String> {
     let name = select(vec!["name", "categoryId", "status", "id", "n\\u0061me", "tag", "\\ud83d"]);
-    let member =
-        (name, select(VALUES.to_vec())).prop_map(|(name, value)| format!("\"{name}\":{value}"));
+    let member = (name, select(values())).prop_map(|(name, value)| format!("\"{name}\":{value}"));
     prop::collection::vec(member, 0..5).prop_map(|members| format!("{{{}}}", members.join(",")))
 }
 
@@ -285,12 +234,12 @@ proptest! {
         bytes: Vec<u8>,
     ) {
         for text in [members.as_bytes(), &mutated, text.as_bytes(), &bytes] {
-            prop_assert!(agrees(text), "{}", String::from_utf8_lossy(text));
+            fuzz::body(text);
         }
     }
 
     #[test]
-    fn only_an_integer_category_is_read(category in select(VALUES.to_vec()), name in "\\PC{1,40}") {
+    fn only_an_integer_category_is_read(category in select(values()), name in "\\PC{1,40}") {
         prop_assume!(PetName::parse(name.clone()).is_ok());
         let quoted = serde_json::to_string(&name).unwrap();
         let body = format!("{{\"name\":{quoted},\"categoryId\":{category}}}");

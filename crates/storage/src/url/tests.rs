@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{Address, HostPort, InvalidUrl, decode, decode_name, duration, parameters};
+use super::{Address, InvalidUrl, decode, decode_name, duration, parameters};
 
 fn parse(url: &str) -> Result<(Address, Option<String>), InvalidUrl> {
     Address::parse(url, &["zoo://", "park://"], 7, "write zoo://HOST", |address, query| {
@@ -107,10 +107,4 @@ fn a_time_has_a_unit_or_the_unit_of_its_parameter() {
     for text in ["", "0", "0ms", "s", "-1s", "1.5s", "1h", "61min", "3600001ms", "4294967296ms"] {
         assert!(duration(text, seconds).is_err(), "{text}");
     }
-}
-
-#[test]
-fn an_ipv6_address_is_shown_in_brackets() {
-    let shown = |host: &str| HostPort { host: host.to_owned(), port: 1 }.to_string();
-    assert_eq!((shown("::1"), shown("a")), ("[::1]:1".to_owned(), "a:1".to_owned()));
 }
