@@ -20,7 +20,7 @@ const WRITERS: u32 = 8;
 #[needs(etcd)]
 #[tokio::test(flavor = "multi_thread")]
 async fn batches_are_written_beside_an_instance_that_adds_all_the_time() {
-    let etcd = etcd_or_skip("a_batch_is_written_beside", 1).unwrap();
+    let etcd = Etcd::start(1).unwrap();
     let url = url(&etcd) + "?call_timeout=30s";
     let (busy, other) = (Arc::new(open(&url).await), open(&url).await);
     let added = Arc::new(AtomicU32::new(0));

@@ -103,7 +103,7 @@ async fn an_addition_with_a_lost_answer_is_written_once_and_acknowledged() {
 #[needs(etcd)]
 #[tokio::test(flavor = "multi_thread")]
 async fn an_addition_after_each_read_of_the_head_is_kept_and_does_not_hold_up_an_import() {
-    let etcd = etcd_or_skip("an_addition_after_each_read", 1).unwrap();
+    let etcd = Etcd::start(1).unwrap();
     let other = Arc::new(open(&url(&etcd)).await);
     let highest = HighestIds { pet: Some(PetId(1_000)), key: None };
     let rows = Rows { highest, ..Rows::default() };

@@ -8,7 +8,7 @@ use std::{
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use petstore_domain::{AddError, PetId, PetRepository as _, StoreError};
-use petstore_testing::{Etcd, etcd_or_skip, needs};
+use petstore_testing::{Etcd, needs};
 
 use crate::support::{add, delete, open, page, put, refusal, rex, try_open, url};
 

@@ -164,7 +164,7 @@ async fn a_digest_is_compared_with_every_key() {
 #[needs(etcd)]
 #[tokio::test]
 async fn an_alarm_refuses_writes_and_a_check_shows_it_beside_the_space_and_the_quota() {
-    let etcd = etcd_or_skip("a_check_shows_the_space", 1).unwrap();
+    let etcd = Etcd::start(1).unwrap();
     let store = open(&url(&etcd)).await;
     let about = async |subject: &str| {
         let found = store.inspect().await.unwrap().into_iter();
