@@ -22,7 +22,7 @@ fn certify(cluster: &Cluster, server: &str) {
     let file = cluster.home().join(server).display().to_string();
     let settings = format!("ssl_cert_file = '{file}.pem'\nssl_key_file = '{file}.key'");
     cluster.configure(&format!("ssl = on\n{settings}")).unwrap();
-    cluster.restart().unwrap();
+    cluster.stop().and_then(|()| cluster.resume()).unwrap();
 }
 
 #[needs(postgres)]
