@@ -10,8 +10,7 @@ use std::{
 use rustix::fs::{StatVfs, statvfs};
 
 use crate::{
-    binaries::{hand_over, program, run},
-    database,
+    binaries::{self, hand_over, program, run},
     ports::free_port,
     processes,
     watchdog::Watchdog,
@@ -184,7 +183,7 @@ impl Cluster {
     /// # Errors
     /// The error text of the server.
     pub fn sql(&self, sql: &str) -> Result<String, String> {
-        database::sql(&self.url("postgres"), sql)
+        binaries::sql(&self.url("postgres"), sql)
     }
 
     pub(crate) fn pg_ctl(&self) -> Result<Command, String> {
