@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use petstore_conformance::{BoxError, Failure, Harness, ScratchStore, Store};
 use petstore_domain::PetId;
 use petstore_postgres::{OpenSettings, PostgresConfig, PostgresStore};
-use petstore_testing::{Database, Pooler, Pooling};
+use petstore_testing::Database;
 
 /// Time limits for a busy machine, on which calls that wait for each other exceed the defaults.
 const LONG_TIMEOUTS: &str = "pool_timeout=20s&statement_timeout=20s&call_timeout=25s";
@@ -14,17 +14,23 @@ const LONG_TIMEOUTS: &str = "pool_timeout=20s&statement_timeout=20s&call_timeout
 /// until its own deadline.
 const SHORTER_TIMEOUTS: &str = "pool_timeout=7s&statement_timeout=7s&call_timeout=8s";
 
-/// A database and its URL.
+/// A database, and its URL with time limits.
 struct InDatabase {
     database: Database,
     url: String,
-    timeouts: &'static str,
+}
+
+impl InDatabase {
+    fn boxed(database: Database, url: &str, timeouts: &str) -> Box<dyn ScratchStore> {
+        let separator = if url.contains('?') { '&' } else { '?' };
+        Box::new(Self { database, url: format!("{url}{separator}{timeouts}") })
+    }
 }
 
 #[async_trait]
 impl ScratchStore for InDatabase {
     async fn open(&self, reads_while_sealed: bool) -> Result<Store, BoxError> {
-        open(&self.url_with_timeouts(), reads_while_sealed).await
+        open(&self.url, reads_while_sealed).await
     }
 
     async fn cut_off(&self) -> Result<(), BoxError> {
@@ -44,14 +50,7 @@ impl ScratchStore for InDatabase {
     }
 
     async fn act_elsewhere(&self, action: &str) -> Result<(), BoxError> {
-        petstore_conformance::act_in_child("in_another_process", &self.url_with_timeouts(), action)
-    }
-}
-
-impl InDatabase {
-    fn url_with_timeouts(&self) -> String {
-        let separator = if self.url.contains('?') { '&' } else { '?' };
-        format!("{}{separator}{}", self.url, self.timeouts)
+        petstore_conformance::act_in_child("in_another_process", &self.url, action)
     }
 }
 
@@ -67,16 +66,12 @@ fn in_another_process() -> Result<(), Failure> {
     petstore_conformance::act_as_child(|url| async move { open(&url, false).await })
 }
 
-fn database() -> Result<Database, BoxError> {
-    Ok(Database::create()?)
-}
-
 /// Each connection has its own session.
 mod directly {
     use std::time::Duration;
 
     use super::{
-        BoxError, Harness, InDatabase, LONG_TIMEOUTS, ScratchStore, async_trait, database,
+        BoxError, Database, Harness, InDatabase, LONG_TIMEOUTS, ScratchStore, async_trait,
     };
 
     struct Postgres;
@@ -84,12 +79,9 @@ mod directly {
     #[async_trait]
     impl Harness for Postgres {
         async fn fresh(&self) -> Result<Box<dyn ScratchStore>, BoxError> {
-            let database = database()?;
-            Ok(Box::new(InDatabase {
-                url: database.url.clone(),
-                timeouts: LONG_TIMEOUTS,
-                database,
-            }))
+            let database = Database::create()?;
+            let url = database.url.clone();
+            Ok(InDatabase::boxed(database, &url, LONG_TIMEOUTS))
         }
 
         /// More than `call_timeout`: an addition with a key whose commit is in doubt is tried until that deadline.
@@ -105,9 +97,10 @@ mod directly {
 mod through_pgbouncer {
     use std::sync::OnceLock;
 
+    use petstore_testing::{Pooler, Pooling};
+
     use super::{
-        BoxError, Harness, InDatabase, Pooler, Pooling, SHORTER_TIMEOUTS, ScratchStore,
-        async_trait, database,
+        BoxError, Database, Harness, InDatabase, SHORTER_TIMEOUTS, ScratchStore, async_trait,
     };
 
     struct Pooled;
@@ -116,10 +109,10 @@ mod through_pgbouncer {
     impl Harness for Pooled {
         async fn fresh(&self) -> Result<Box<dyn ScratchStore>, BoxError> {
             static SHARED: OnceLock<Result<Pooler, String>> = OnceLock::new();
-            let database = database()?;
+            let database = Database::create()?;
             let pooler = SHARED.get_or_init(|| Pooler::start(Pooling::Transaction, &database.url));
             let url = pooler.as_ref().map_err(String::as_str)?.url(&database.url);
-            Ok(Box::new(InDatabase { database, url, timeouts: SHORTER_TIMEOUTS }))
+            Ok(InDatabase::boxed(database, &url, SHORTER_TIMEOUTS))
         }
     }
 

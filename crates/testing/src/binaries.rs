@@ -49,6 +49,14 @@ pub(crate) fn run(command: &mut Command) -> Result<String, String> {
     Err(format!("{shown} failed ({}): {}", output.status, complaint.trim()))
 }
 
+/// Runs SQL in the database of a URL. Returns the rows as text, with `|` between the columns.
+pub(crate) fn sql(url: &str, sql: &str) -> Result<String, String> {
+    let beside = folder().map(|folder| folder.join("psql"));
+    let psql = beside.ok().filter(|path| path.exists()).unwrap_or_else(|| "psql".into());
+    let options = ["-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-c", sql, url];
+    run(Command::new(psql).args(options).env("PGCONNECT_TIMEOUT", "5"))
+}
+
 /// Returns the path of the program `name`.
 #[must_use]
 pub fn find_program(name: &str) -> Option<PathBuf> {

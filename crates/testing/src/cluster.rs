@@ -1,16 +1,16 @@
 //! A PostgreSQL server in its own folder.
 
 use std::{
-    env, fs, iter,
+    env, fs,
     path::{Path, PathBuf},
     process::Command,
+    slice,
 };
 
 use rustix::fs::{StatVfs, statvfs};
 
 use crate::{
-    binaries::{hand_over, program, run},
-    database,
+    binaries::{self, hand_over, program, run},
     ports::free_port,
     processes,
     watchdog::Watchdog,
@@ -122,13 +122,28 @@ impl Cluster {
         run(self.pg_ctl()?.args(["-m", "fast", "stop"])).map(drop)
     }
 
-    /// Stops the server and starts it again.
+    /// Stops the server immediately: connections break, and the next start runs crash recovery.
     ///
     /// # Errors
-    /// The server does not stop, or does not start.
-    pub fn restart(&self) -> Result<(), String> {
-        self.stop()?;
-        self.resume()
+    /// The server does not stop.
+    pub fn stop_at_once(&self) -> Result<(), String> {
+        run(self.pg_ctl()?.args(["-m", "immediate", "stop"])).map(drop)
+    }
+
+    /// Halts every process of the server. Connections stay open, and the server does not respond.
+    ///
+    /// # Errors
+    /// The server does not run.
+    pub fn freeze(&self) -> Result<(), String> {
+        self.signal("STOP").map(drop)
+    }
+
+    /// Ends [`Self::freeze`].
+    ///
+    /// # Errors
+    /// The server does not run.
+    pub fn thaw(&self) -> Result<(), String> {
+        self.signal("CONT").map(drop)
     }
 
     /// Kills every process of the server with signal 9.
@@ -136,13 +151,7 @@ impl Cluster {
     /// # Errors
     /// The processes cannot be killed.
     pub fn kill9(&self) -> Result<(), String> {
-        let file = fs::read_to_string(self.data().join("postmaster.pid"));
-        let file = file.map_err(|error| format!("the server does not run: {error}"))?;
-        let parent = file.lines().next().unwrap_or_default().to_owned();
-        let children = processes::children_of(&parent);
-        let all: Vec<String> = iter::once(parent).chain(children).collect();
-        // Kills the parent first, because it restarts its children. The call fails for a child that has ended already.
-        let _ = processes::send("KILL", &all);
+        let all = self.signal("KILL")?;
         let what = format!("the end of the server at port {}", self.port);
         processes::wait_until(&what, || !all.iter().any(|process| processes::runs(process)))?;
         // In a container without an init process, the killed processes stay as zombies. With the lock files, the next
@@ -154,18 +163,27 @@ impl Cluster {
             .map_err(|error| format!("cannot remove the lock files of the killed server: {error}"))
     }
 
+    /// Sends a signal to every process of the server. Returns the processes.
+    fn signal(&self, signal: &str) -> Result<Vec<String>, String> {
+        let file = fs::read_to_string(self.data().join("postmaster.pid"));
+        let file = file.map_err(|error| format!("the server does not run: {error}"))?;
+        let parent = file.lines().next().unwrap_or_default().to_owned();
+        // A killed parent has no children any more. Signals the parent first, because it could start more children.
+        let mut all = processes::children_of(&parent);
+        processes::send(signal, slice::from_ref(&parent))?;
+        all.extend(processes::children_of(&parent));
+        // A child may have ended already.
+        let _ = processes::send(signal, &all);
+        all.push(parent);
+        Ok(all)
+    }
+
     /// Runs SQL in the database `postgres`, as the role that owns everything. Returns the rows as text.
     ///
     /// # Errors
     /// The error text of the server.
     pub fn sql(&self, sql: &str) -> Result<String, String> {
-        database::sql(&self.url("postgres"), sql)
-    }
-
-    /// Returns whether the server accepts connections.
-    #[must_use]
-    pub fn answers(&self) -> bool {
-        self.sql("SELECT 1").is_ok()
+        binaries::sql(&self.url("postgres"), sql)
     }
 
     pub(crate) fn pg_ctl(&self) -> Result<Command, String> {

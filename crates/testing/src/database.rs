@@ -1,8 +1,7 @@
 //! One database for one test.
 
 use std::{
-    env,
-    process::{self, Command},
+    env, process,
     sync::{
         OnceLock,
         atomic::{AtomicU32, Ordering},
@@ -10,7 +9,7 @@ use std::{
 };
 
 use crate::{
-    binaries::{folder, run},
+    binaries::sql,
     cluster::{Cluster, Durability},
     programs::EXTERNAL,
 };
@@ -99,13 +98,6 @@ fn with_database(url: &str, name: &str) -> String {
     let end = address[scheme..].find('/').map_or(address.len(), |at| scheme + at);
     let query = if query.is_empty() { String::new() } else { format!("?{query}") };
     format!("{}/{name}{query}", &address[..end])
-}
-
-pub(crate) fn sql(url: &str, sql: &str) -> Result<String, String> {
-    let beside = folder().map(|folder| folder.join("psql"));
-    let psql = beside.ok().filter(|path| path.exists()).unwrap_or_else(|| "psql".into());
-    let options = ["-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-c", sql, url];
-    run(Command::new(psql).args(options).env("PGCONNECT_TIMEOUT", "5"))
 }
 
 #[cfg(test)]

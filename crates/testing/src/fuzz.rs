@@ -19,16 +19,10 @@ const INPUTS: u64 = 5_000;
 const MAX_BYTES: usize = 4096;
 /// The largest number of mutations of one input.
 const MAX_MUTATIONS: usize = 6;
-/// Pieces with a meaning for at least one target.
-const TOKENS: [&[u8]; 40] = [
-    b"\"",
-    b"{",
-    b"}",
-    b"[",
-    b"]",
-    b":",
-    b",",
-    b"\\",
+/// Bytes with a meaning for at least one target.
+const BYTES: &[u8] = b"\"{}[]:,\\\xff\0\n %&=+?@/";
+/// Longer pieces with a meaning for at least one target.
+const TOKENS: [&[u8]; 21] = [
     b"\\ud83d",
     b"\\udc15",
     b"\\u0000",
@@ -43,23 +37,12 @@ const TOKENS: [&[u8]; 40] = [
     b"\"categoryId\":",
     b"\"status\":\"sold\"",
     b"\xef\xbb\xbf",
-    b"\xff",
     b"\xc3\xa9",
-    b"\0",
     b"\r\n",
-    b"\n",
-    b" ",
-    b"%",
     b"%00",
-    b"&",
-    b"=",
-    b"+",
     b"limit=",
     b"status=",
     b"cursor=",
-    b"?",
-    b"@",
-    b"/",
     b"host: a\r\n",
 ];
 
@@ -160,12 +143,13 @@ impl Mutations {
     fn mutate(&mut self, input: &mut Vec<u8>) {
         let at = self.random.usize(..=input.len());
         let end = self.random.usize(at..=input.len().min(at + 16));
-        match self.random.u8(..7) {
+        match self.random.u8(..8) {
             0 => {
                 let bit = 1 << self.random.u8(..8);
                 input.iter_mut().skip(at).take(1).for_each(|byte| *byte ^= bit);
             }
             1 => input.insert(at, self.random.u8(..)),
+            6 => input.insert(at, self.random.choice(BYTES).copied().unwrap_or_default()),
             2 => drop(input.drain(at..end)),
             3 => input.truncate(at),
             4 => {

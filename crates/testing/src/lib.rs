@@ -19,7 +19,6 @@ mod end_on_drop;
 mod etcd;
 mod fuzz;
 mod network;
-mod outage;
 mod pooler;
 mod ports;
 mod processes;

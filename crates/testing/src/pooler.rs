@@ -9,8 +9,7 @@ use std::{
 use tempfile::TempDir;
 
 use crate::{
-    binaries::{as_server_user, hand_over},
-    database,
+    binaries::{self, as_server_user, hand_over},
     ports::free_port,
     processes, programs,
     watchdog::Watchdog,
@@ -77,7 +76,7 @@ impl Pooler {
     /// # Errors
     /// The error text of the server or the pooler.
     pub fn sql(&self, url: &str, sql: &str) -> Result<String, String> {
-        database::sql(&self.url(url), sql)
+        binaries::sql(&self.url(url), sql)
     }
 
     fn wait(&self) -> Result<(), String> {

@@ -57,20 +57,3 @@ fn status(process: &str) -> Option<(String, String)> {
     let mut fields = line.rsplit_once(')')?.1.split_whitespace();
     Some((fields.next()?.to_owned(), fields.next()?.to_owned()))
 }
-
-#[cfg(test)]
-mod tests {
-    use std::process::{self, Command};
-
-    use super::{children_of, runs, send};
-
-    #[test]
-    fn a_killed_child_does_not_run_any_more() {
-        let mut child = Command::new("sleep").arg("60").spawn().unwrap();
-        let id = child.id().to_string();
-        assert!(children_of(&process::id().to_string()).contains(&id) && runs(&id));
-        send("KILL", std::slice::from_ref(&id)).unwrap();
-        child.wait().unwrap();
-        assert!(!runs(&id));
-    }
-}

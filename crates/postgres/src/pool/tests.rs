@@ -39,6 +39,16 @@ async fn the_number_of_calls_that_wait_for_a_connection_is_bounded() {
     assert!(pin!(pool.query("SELECT 1", &[])).poll(&mut context).is_pending());
 }
 
+#[tokio::test]
+async fn a_call_waits_for_a_connection_until_the_pool_timeout() {
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let pool = pool(silent.local_addr().unwrap().port(), "pool_size=1&pool_timeout=300ms");
+    let (mut first, second) = (Box::pin(pool.query("SELECT 1", &[])), pool.query("SELECT 1", &[]));
+    assert!(first.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
+    let refused = second.await.unwrap_err().to_string();
+    assert_eq!(refused, "no connection was free within 300ms");
+}
+
 /// A firewall may silently cut connections while the server still runs. A later call on such a connection would also
 /// wait until its deadline, so the pool drops all connections.
 #[tokio::test]

@@ -1,13 +1,13 @@
 //! Rows that break a rule, because somebody changed them by SQL.
 
 use petstore_domain::{
-    AddError, Added, Archive, Corruption, KeyId, KeySelector, PetId, PetRepository, StoreError,
-    add_key, load_keys, revoke_keys, roll_key,
+    AddError, Archive, Corruption, KeyId, KeySelector, PetId, PetRepository, StoreError, add_key,
+    load_keys, revoke_keys, roll_key,
 };
 use petstore_postgres::PostgresStore;
 use petstore_testing::{Database, needs};
 
-use crate::support::{NOW, add, new_key, new_pet, open, query, request};
+use crate::support::{NOW, add, new_key, new_pet, open, query};
 
 async fn broken(store: &PostgresStore, id: PetId) -> String {
     match PetRepository::find(store, id).await {
@@ -35,24 +35,6 @@ async fn a_broken_animal_is_named_wherever_it_is_read() {
     database.sql("ALTER TABLE pet DROP CONSTRAINT pet_status_check").unwrap();
     database.sql("UPDATE pet SET name = 'Rex', status = 'gone'").unwrap();
     assert!(broken(&store, pet.id).await.contains("its status must be one of"));
-}
-
-#[needs(postgres)]
-#[tokio::test(flavor = "multi_thread")]
-async fn a_replay_is_the_animal_of_the_request_even_after_its_row_has_changed() {
-    let database = Database::create().unwrap();
-    let store = open(&database.url).await;
-    let request = request("k", &new_pet("Rex"));
-    let first = PetRepository::add(&store, new_pet("Rex"), Some(request)).await.unwrap();
-    let Added::Created(rex) = first else { panic!("{first:?}") };
-    for change in ["UPDATE pet SET name = 'Bello', status = 'sold'", "DELETE FROM pet"] {
-        database.sql(change).unwrap();
-        let again = PetRepository::add(&store, new_pet("Rex"), Some(request)).await.unwrap();
-        assert_eq!(again, Added::Replayed(rex.clone()), "{change}");
-    }
-    assert_eq!(database.sql("SELECT count(*) FROM pet").unwrap().trim(), "0");
-    let records = store.snapshot().await.unwrap().records(None, 10).await.unwrap();
-    assert_eq!(records, [request.into_record(rex.id)]);
 }
 
 #[needs(postgres)]

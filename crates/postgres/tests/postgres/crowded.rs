@@ -6,7 +6,7 @@ use petstore_domain::{Archive as _, PetRepository, add_key};
 use petstore_testing::{Database, needs};
 use tokio::task::JoinSet;
 
-use crate::support::{add, all, new_key, new_pet, open, query, request};
+use crate::support::{Role, add, all, new_key, new_pet, open, query, request};
 
 /// The connection limit of the role.
 const LIMIT: usize = 4;
@@ -15,24 +15,19 @@ const LIMIT: usize = 4;
 #[tokio::test(flavor = "multi_thread")]
 async fn calls_share_the_connections_that_the_server_allows() {
     let database = Database::create().unwrap();
-    let role = format!("crowd_{}", std::process::id());
-    let grants = format!(
-        "CREATE ROLE {role} LOGIN PASSWORD 'secret' CONNECTION LIMIT {LIMIT}; \
-         GRANT CREATE ON SCHEMA public TO {role}"
-    );
-    database.sql(&grants).unwrap();
-    let address = database.url.split_once('@').unwrap().1;
+    drop(open(&database.url).await);
+    let role = Role::new(&database);
+    database.sql(&format!("ALTER ROLE {} CONNECTION LIMIT {LIMIT}", role.name)).unwrap();
     let timeouts = "pool_timeout=20s&statement_timeout=20s&call_timeout=25s";
-    let store = Arc::new(open(&format!("postgres://{role}:secret@{address}?{timeouts}")).await);
+    let store = Arc::new(open(&format!("{}?{timeouts}", role.url())).await);
     // Reads until the pool has every connection. The connection that opened the store may still be closing.
     while store.activity().connections < LIMIT {
-        let mut reading = JoinSet::new();
-        for _ in 0..240 {
+        let reads = (0..240).map(|_| {
             let store = store.clone();
-            reading.spawn(async move { PetRepository::list(&*store, query(1, None)).await });
-        }
-        let refused: Vec<_> =
-            reading.join_all().await.into_iter().filter_map(Result::err).collect();
+            async move { store.list(query(1, None)).await }
+        });
+        let answers = reads.collect::<JoinSet<_>>().join_all().await;
+        let refused: Vec<_> = answers.into_iter().filter_map(Result::err).collect();
         assert!(refused.is_empty(), "{}: {:?}", refused.len(), refused.first());
     }
     // Calls that need a connection outside of the pool still get one.
@@ -42,8 +37,4 @@ async fn calls_share_the_connections_that_the_server_allows() {
     add_key(&*store, new_key(1, "web")).await.unwrap();
     store.snapshot().await.unwrap().counts().await.unwrap();
     assert_eq!(all(&store).await.len(), 2);
-    store.close().await;
-    drop(store);
-    database.disconnect_all().unwrap();
-    database.sql(&format!("DROP OWNED BY {role}; DROP ROLE {role}")).unwrap();
 }

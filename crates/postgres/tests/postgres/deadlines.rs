@@ -1,49 +1,28 @@
 //! Every call ends, whatever the server or the network does.
 
 use std::{
-    error::Error,
-    io::{ErrorKind, Read as _, Write as _},
-    net::{Shutdown, TcpListener, TcpStream},
-    process::{Child, Command, Stdio},
-    sync::{
-        Arc,
-        atomic::{AtomicUsize, Ordering},
-    },
-    thread,
+    io::ErrorKind,
+    net::{TcpListener, TcpStream},
+    sync::Arc,
     time::{Duration, Instant},
 };
 
-use petstore_domain::{
-    AddError, KeyName, KeySelector, PetRepository, StoreError, add_key, revoke_keys,
+use petstore_domain::{AddError, Added, PetRepository, StoreError};
+use petstore_postgres::PostgresStore;
+use petstore_testing::{Database, needs};
+use tokio::{task::JoinSet, time};
+
+use crate::{
+    proxy::Proxy,
+    support::{SLACK, add, all, new_pet, open, query, recovers, refusal, request, session},
 };
-use petstore_postgres::{PostgresConfig, PostgresStore};
-use petstore_testing::{Database, EndOnDrop, needs};
-use tokio::task::JoinSet;
 
-use crate::support::{NOW, SLACK, add, new_key, new_pet, open, query, recovers};
-
-const LOCK: &str = "BEGIN; LOCK TABLE pet, idempotency; SELECT pg_sleep(3600)";
-
-/// Locks the tables of animals and records until [`unlock`].
-async fn lock(database: &Database) -> EndOnDrop<Child> {
-    let mut psql = Command::new("psql");
-    psql.args(["-X", "-q", "-c", LOCK, &database.url]).stderr(Stdio::null());
-    let holder = EndOnDrop::new(psql.spawn().unwrap());
-    let held = "SELECT count(*) FROM pg_locks JOIN pg_database ON oid = database \
-        WHERE datname = current_database() AND relation = 'idempotency'::regclass \
-        AND mode = 'AccessExclusiveLock' AND granted";
-    recovers(async || {
-        (database.sql(held)?.trim() == "1").then_some(()).ok_or("no lock".to_owned())
-    })
-    .await;
-    holder
-}
-
-fn unlock(database: &Database, mut holder: EndOnDrop<Child>) {
-    let end = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity \
-        WHERE datname = current_database() AND query = $$";
-    database.sql(&format!("{end}{LOCK}$$")).unwrap();
-    holder.exit().unwrap();
+/// Asserts that a read and an addition fail as unavailable.
+async fn calls_are_unavailable(store: &PostgresStore) {
+    let (read, written) =
+        tokio::join!(store.list(query(20, None)), PetRepository::add(store, new_pet("lost"), None));
+    assert!(matches!(read, Err(StoreError::Unavailable(_))), "{read:?}");
+    assert!(matches!(written, Err(AddError::Store(StoreError::Unavailable(_)))), "{written:?}");
 }
 
 #[needs(postgres)]
@@ -51,15 +30,11 @@ fn unlock(database: &Database, mut holder: EndOnDrop<Child>) {
 async fn calls_that_need_a_locked_table_fail_within_their_deadline() {
     let database = Database::create().unwrap();
     let store = open(&format!("{}?call_timeout=700ms&statement_timeout=500ms", database.url)).await;
-    add(&store, "Rex").await;
-    let holder = lock(&database).await;
+    let holder = session(&database, "BEGIN; LOCK TABLE pet, idempotency").await;
     let began = Instant::now();
-    let read = PetRepository::list(&store, query(20, None)).await;
-    assert!(matches!(read, Err(StoreError::Unavailable(_))), "{read:?}");
-    let written = PetRepository::add(&store, new_pet("Bello"), None).await;
-    assert!(matches!(written, Err(AddError::Store(StoreError::Unavailable(_)))), "{written:?}");
-    assert!(began.elapsed() < 2 * Duration::from_millis(700) + SLACK, "{:?}", began.elapsed());
-    unlock(&database, holder);
+    calls_are_unavailable(&store).await;
+    assert!(began.elapsed() < Duration::from_millis(700) + SLACK, "{:?}", began.elapsed());
+    drop(holder);
     recovers(|| PetRepository::add(&store, new_pet("Bello"), None)).await;
 }
 
@@ -71,19 +46,11 @@ async fn the_error_names_a_forgotten_transaction_that_blocks_additions() {
     for parameters in ["pgbouncer=false", "pgbouncer=true"] {
         let url = format!("{}?statement_timeout=3s&{parameters}", database.url);
         let (store, other) = (open(&url).await, open(&url).await);
-        add(&store, "Rex").await;
-        let mut psql = Command::new("psql");
-        psql.args(["-X", "-q", "-d", &database.url]).env("PGAPPNAME", "forgotten");
-        let mut psql = EndOnDrop::new(psql.stdin(Stdio::piped()).spawn().unwrap());
-        let insert = b"BEGIN; INSERT INTO pet (name, category_id) VALUES ('Rex', 1);\n";
-        psql.stdin.as_mut().unwrap().write_all(insert).unwrap();
-        let pid = "SELECT pid FROM pg_stat_activity WHERE application_name = 'forgotten' \
-            AND state = 'idle in transaction' AND query LIKE 'INSERT%'";
-        let pid = recovers(async || {
-            let pid = database.sql(pid)?.trim().to_owned();
-            if pid.is_empty() { Err("no idle transaction".to_owned()) } else { Ok(pid) }
-        })
-        .await;
+        let insert = "SET application_name = 'forgotten'; BEGIN; \
+            INSERT INTO pet (name, category_id) VALUES ('Rex', 1)";
+        let forgotten = session(&database, insert).await;
+        let pid = forgotten.query_one("SELECT pg_backend_pid()", &[]).await.unwrap();
+        let pid: i32 = pid.get(0);
         let waits = |store| PetRepository::add(store, new_pet("Bello"), None);
         let (one, two) = tokio::join!(waits(&store), waits(&other));
         for failed in [one.unwrap_err(), two.unwrap_err()] {
@@ -93,66 +60,9 @@ async fn the_error_names_a_forgotten_transaction_that_blocks_additions() {
             assert!(cause.contains(&named) && cause.matches("session").count() == 2, "{cause}");
             assert!(cause.contains("(forgotten, idle in transaction, its"), "{cause}");
         }
-        database.sql(&format!("SELECT pg_terminate_backend({pid})")).unwrap();
-        drop(psql.stdin.take());
-        psql.exit().unwrap();
-        recovers(async || PetRepository::add(&store, new_pet("Rex"), None).await).await;
+        drop(forgotten);
+        recovers(|| PetRepository::add(&store, new_pet("Rex"), None)).await;
     }
-}
-
-#[needs(postgres)]
-#[tokio::test(flavor = "multi_thread")]
-async fn a_change_of_keys_waits_for_a_change_by_another_instance() {
-    let database = Database::create().unwrap();
-    let url = format!("{}?call_timeout=20s&statement_timeout=19s", database.url);
-    let (one, other) = (open(&url).await, open(&url).await);
-    let name = KeyName::parse("web").unwrap();
-    add_key(&one, new_key(1, "web")).await.unwrap();
-    let guard = "BEGIN; SELECT 1 FROM petstore_state FOR UPDATE; SELECT pg_sleep(3600)";
-    let mut psql = Command::new("psql");
-    psql.args(["-X", "-q", "-c", guard, &database.url]).stdout(Stdio::null()).stderr(Stdio::null());
-    let mut holder = EndOnDrop::new(psql.spawn().unwrap());
-    let waiting = "SELECT count(*) FROM pg_stat_activity \
-        WHERE datname = current_database() AND wait_event_type = 'Lock'";
-    let wait_for = async |expected: &str| {
-        recovers(async || {
-            let waits = database.sql(waiting)?.trim() == expected;
-            waits.then_some(()).ok_or("another number of sessions waits for the lock".to_owned())
-        })
-        .await;
-    };
-    let held = "SELECT count(*) FROM pg_stat_activity \
-        WHERE datname = current_database() AND wait_event = 'PgSleep'";
-    recovers(async || {
-        (database.sql(held)?.trim() == "1").then_some(()).ok_or("no lock".to_owned())
-    })
-    .await;
-    let add = tokio::spawn(async move { add_key(&one, new_key(2, "two")).await.map(drop) });
-    wait_for("1").await;
-    let revoke =
-        tokio::spawn(async move { revoke_keys(&other, KeySelector::Name(name), NOW).await });
-    wait_for("2").await;
-    let end = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity \
-        WHERE datname = current_database() AND wait_event = 'PgSleep'";
-    database.sql(end).unwrap();
-    holder.exit().unwrap();
-    add.await.unwrap().unwrap();
-    assert_eq!(revoke.await.unwrap().unwrap().len(), 1);
-}
-
-#[needs(postgres)]
-#[tokio::test(flavor = "multi_thread")]
-async fn a_reader_without_a_connection_is_refused_before_its_deadline() {
-    let database = Database::create().unwrap();
-    let url = format!("{}?pool_size=1&pool_timeout=300ms&statement_timeout=2s", database.url);
-    let store = open(&url).await;
-    let holder = lock(&database).await;
-    let list = || PetRepository::list(&store, query(20, None));
-    let ends = tokio::join!(list(), list());
-    let why = |end: Result<_, _>| Error::source(&end.unwrap_err()).unwrap().to_string();
-    assert_eq!(why(ends.1), "no connection was free within 300ms");
-    assert!(why(ends.0).contains("statement timeout"));
-    unlock(&database, holder);
 }
 
 /// Returns a server that accepts connections and sends nothing, and its port.
@@ -165,10 +75,9 @@ fn silent_server() -> (TcpListener, u16) {
 #[tokio::test]
 async fn a_silent_server_is_given_up() {
     let (_listener, port) = silent_server();
-    let url = format!("postgres://u:p@127.0.0.1:{port}/d?connect_timeout=300ms");
     let began = Instant::now();
-    let refused = PostgresStore::connect(&PostgresConfig::parse(&url).unwrap()).await;
-    assert!(refused.unwrap_err().to_string().contains("no answer within 300ms"));
+    let url = format!("postgres://u:p@127.0.0.1:{port}/d?connect_timeout=300ms");
+    assert!(refusal(&url).await.contains("no answer within 300ms"));
     assert!(began.elapsed() < Duration::from_millis(300) + SLACK, "{:?}", began.elapsed());
 }
 
@@ -182,7 +91,8 @@ async fn a_silent_host_does_not_delay_the_next_host() {
     let store = open(&format!("{url}?connect_timeout=60s")).await;
     assert!(began.elapsed() < Duration::from_secs(30), "{:?}", began.elapsed());
     silent.set_nonblocking(true).unwrap();
-    assert!(silent.incoming().map_while(Result::ok).count() > 0, "the silent host was not tried");
+    let tried: Vec<TcpStream> = silent.incoming().map_while(Result::ok).collect();
+    assert!(!tried.is_empty(), "the silent host was not tried");
     // From now on the host that answered is tried first.
     add(&store, "Rex").await;
     let waiting = silent.accept().map_err(|error| error.kind());
@@ -191,125 +101,58 @@ async fn a_silent_host_does_not_delay_the_next_host() {
 
 #[needs(postgres)]
 #[tokio::test(flavor = "multi_thread")]
-async fn more_readers_than_connections_take_turns() {
-    let database = Database::create().unwrap();
-    let url = format!("{}?pool_size=2&pool_timeout=20s&call_timeout=25s", database.url);
-    let store = Arc::new(open(&url).await);
-    add(&store, "Rex").await;
-    let reads = (0..200).map(|_| {
-        let store = store.clone();
-        async move { PetRepository::list(&*store, query(20, None)).await.map(drop) }
-    });
-    let reads: JoinSet<_> = reads.collect();
-    assert!(reads.join_all().await.iter().all(Result::is_ok));
-}
-
-/// A proxy to a server. The test can cut the network there, as a firewall would: bytes are lost, and a connection from
-/// before or during the cut stays silent for good.
-struct Network {
-    port: u16,
-    /// The number of cuts and repairs. The network is cut while the number is odd.
-    changes: Arc<AtomicUsize>,
-}
-
-impl Network {
-    fn to(server: &str) -> Self {
-        let (listener, port) = silent_server();
-        let changes = Arc::new(AtomicUsize::new(0));
-        let (server, state) = (server.to_owned(), changes.clone());
-        thread::spawn(move || {
-            for client in listener.incoming().map_while(Result::ok) {
-                let Ok(upstream) = TcpStream::connect(&server) else { continue };
-                let begun = state.load(Ordering::SeqCst);
-                for (from, to) in [(&client, &upstream), (&upstream, &client)] {
-                    let (from, to) = (from.try_clone().unwrap(), to.try_clone().unwrap());
-                    let state = state.clone();
-                    let is_cut = move || begun % 2 == 1 || state.load(Ordering::SeqCst) != begun;
-                    thread::spawn(move || pump(from, to, is_cut));
-                }
-            }
-        });
-        Self { port, changes }
-    }
-
-    /// Cuts the network, or repairs it after a cut.
-    fn change(&self) {
-        self.changes.fetch_add(1, Ordering::SeqCst);
-    }
-}
-
-fn pump(mut from: TcpStream, mut to: TcpStream, is_cut: impl Fn() -> bool) {
-    let mut buffer = [0; 16384];
-    while let Ok(length @ 1..) = from.read(&mut buffer) {
-        if !is_cut() && to.write_all(&buffer[..length]).is_err() {
-            break;
-        }
-    }
-    if !is_cut() {
-        let _ = to.shutdown(Shutdown::Both);
-    }
-}
-
-/// Returns a network to the database, and a store that is reached through the network.
-async fn partitioned(database: &Database, query: &str) -> (Network, Arc<PostgresStore>) {
-    let address = database.url.split_once('@').unwrap().1;
-    let (server, name) = address.split_once('/').unwrap();
-    let network = Network::to(server);
-    let here = format!("petstore:secret@127.0.0.1:{}", network.port);
-    let store = open(&format!("postgres://{here}/{name}?sslmode=disable{query}")).await;
-    (network, Arc::new(store))
-}
-
-#[needs(postgres)]
-#[tokio::test(flavor = "multi_thread")]
 async fn calls_end_within_their_deadline_during_a_partition_and_work_after_it() {
     let database = Database::create().unwrap();
-    let (network, store) = partitioned(&database, "").await;
-    let rex = add(&store, "Rex").await;
+    let network = Proxy::to(&database.url);
+    let store = Arc::new(open(&format!("{}&call_timeout=3s", network.url)).await);
     let read_by_eight = || {
         let reads = (0..8).map(|_| {
             let store = store.clone();
-            async move { store.find(rex.id).await }
+            async move { store.list(query(1, None)).await }
         });
-        reads.collect::<JoinSet<_>>().join_all()
+        reads.collect::<JoinSet<_>>()
     };
-    assert!(read_by_eight().await.iter().all(Result::is_ok));
+    add(&store, "Rex").await;
+    assert!(read_by_eight().join_all().await.iter().all(Result::is_ok));
     network.change();
     let began = Instant::now();
-    let (read, written) = tokio::join!(
-        PetRepository::list(&*store, query(20, None)),
-        PetRepository::add(&*store, new_pet("lost"), None)
-    );
-    assert!(matches!(read, Err(StoreError::Unavailable(_))), "{read:?}");
-    assert!(matches!(written, Err(AddError::Store(StoreError::Unavailable(_)))), "{written:?}");
-    assert!(began.elapsed() < Duration::from_secs(5) + SLACK, "{:?}", began.elapsed());
+    let late = async {
+        time::sleep(Duration::from_secs(2)).await;
+        read_by_eight()
+    };
+    let ((), mut late) = tokio::join!(calls_are_unavailable(&store), late);
+    assert!(began.elapsed() < Duration::from_secs(3) + SLACK, "{:?}", began.elapsed());
+    // The callers of the late reads go away before these reads can notice that their connections are cut.
+    late.shutdown().await;
     network.change();
-    recovers(|| store.find(rex.id)).await;
-    // One call has failed because of the cut. Now no connection from before the cut is used again.
-    let reads = read_by_eight().await;
+    // No connection from before the repair is used again.
+    let reads = read_by_eight().join_all().await;
     assert!(reads.iter().all(Result::is_ok), "{reads:?}");
     recovers(|| PetRepository::add(&*store, new_pet("Bello"), None)).await;
 }
 
 #[needs(postgres)]
 #[tokio::test(flavor = "multi_thread")]
-async fn a_connection_in_use_during_an_outage_is_not_used_again() {
+async fn a_commit_with_a_lost_answer_adds_one_animal() {
     let database = Database::create().unwrap();
-    let (network, store) = partitioned(&database, "&call_timeout=3s").await;
-    let read = || {
-        let store = store.clone();
-        tokio::spawn(async move { PetRepository::list(&*store, query(1, None)).await.map(drop) })
-    };
-    let (one, other) = (read(), read());
-    assert!(one.await.unwrap().is_ok() && other.await.unwrap().is_ok());
-    network.change();
-    let first = read();
-    tokio::time::sleep(Duration::from_secs(2)).await;
-    let second = read();
-    assert!(first.await.unwrap().is_err());
-    // The caller of the second read goes away before the read can notice that its connection is cut.
-    second.abort();
-    assert!(second.await.is_err());
-    network.change();
-    read().await.unwrap().unwrap();
+    let network = Proxy::to(&database.url);
+    let store = open(&network.url).await;
+    add(&store, "Rex").await;
+
+    network.lose_answers(1);
+    let without_key = PetRepository::add(&store, new_pet("Bello"), None).await;
+    let is_unavailable = matches!(without_key, Err(AddError::Store(StoreError::Unavailable(_))));
+    assert!(is_unavailable, "{without_key:?}");
+    assert_eq!(network.left(), 0);
+
+    network.lose_answers(2);
+    let once = request("once", &new_pet("Hasso"));
+    let with_key = PetRepository::add(&store, new_pet("Hasso"), Some(once)).await.unwrap();
+    assert!(matches!(with_key, Added::Replayed(_)), "{with_key:?}");
+    assert_eq!(network.left(), 0);
+
+    add(&store, "Last").await;
+    let pets = all(&store).await;
+    let names: Vec<&str> = pets.iter().map(|pet| pet.name.as_str()).collect();
+    assert_eq!(names, ["Rex", "Bello", "Hasso", "Last"]);
 }

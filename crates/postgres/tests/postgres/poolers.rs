@@ -13,18 +13,13 @@ use crate::support::{add, all, new_key, new_pet, open, query, recovers, refusal,
 
 /// The number of clients of each of two services.
 const CLIENTS: usize = 12;
-/// The number of rounds of each client, unless [`ROUNDS_VARIABLE`] is set.
-const ROUNDS: usize = 10;
-const ROUNDS_VARIABLE: &str = "PETSTORE_TEST_POOLER_ROUNDS";
-
-fn rounds() -> usize {
-    std::env::var(ROUNDS_VARIABLE).ok().and_then(|text| text.parse().ok()).unwrap_or(ROUNDS)
-}
+/// The number of rounds of each client.
+const ROUNDS: usize = 5;
 
 /// Adds, repeats and reads. Each answer must belong to its request.
 async fn client(store: Arc<PostgresStore>, name: String) -> Result<Vec<Pet>, AddError> {
     let mut added = Vec::new();
-    for round in 0..rounds() {
+    for round in 0..ROUNDS {
         let pet = new_pet(&format!("{name}-{round}"));
         let request = (round % 2 == 0).then(|| request(&format!("{name}-{round}"), &pet));
         let Added::Created(new) = PetRepository::add(&*store, pet.clone(), request).await? else {
@@ -43,61 +38,50 @@ async fn client(store: Arc<PostgresStore>, name: String) -> Result<Vec<Pet>, Add
     Ok(added)
 }
 
-/// Runs two services under load through a pooler. Every call succeeds.
-async fn two_services(pooling: Pooling, parameters: &str) {
-    let database = Database::create().unwrap();
-    let pooler = Pooler::start(pooling, &database.url).unwrap();
-    let url = format!(
-        "{}?pool_timeout=20s&statement_timeout=20s&call_timeout=25s{parameters}",
-        pooler.url(&database.url)
-    );
-    let stores = [Arc::new(open(&url).await), Arc::new(open(&url).await)];
-    add_key(&*stores[0], new_key(1, "a")).await.unwrap();
-    let mut clients = JoinSet::new();
-    for (number, store) in stores.iter().enumerate() {
-        for index in 0..CLIENTS {
-            clients.spawn(client(store.clone(), format!("{number}-{index}")));
-        }
-    }
-    let answers = clients.join_all().await;
-    let mut added: Vec<Pet> = answers.into_iter().flat_map(Result::unwrap).collect();
-    added.sort_by_key(|pet| pet.id);
-    assert_eq!(all(&stores[0]).await, added);
-    assert_eq!(added.len(), 2 * CLIENTS * rounds());
-    let mut snapshot = stores[1].snapshot().await.unwrap();
-    assert_eq!(snapshot.counts().await.unwrap().pets, added.len() as u64);
-    drop(snapshot);
-    nothing_is_left(&pooler, &database);
-}
-
 /// Checks that no session keeps a setting or a prepared statement of petstore's.
-fn nothing_is_left(pooler: &Pooler, database: &Database) {
+fn nothing_is_left(pooler: &Pooler, database: &Database, case: &str) {
     let left = "SELECT current_setting('statement_timeout'), \
         current_setting('idle_in_transaction_session_timeout'), current_setting('search_path'), \
         (SELECT count(*) FROM pg_prepared_statements)";
     for _ in 0..8 {
         let found = pooler.sql(&database.url, left).unwrap();
-        assert_eq!(found.trim(), "0|0|\"$user\", public|0");
+        assert_eq!(found.trim(), "0|0|\"$user\", public|0", "{case}");
     }
 }
 
+/// Two services call the store through a pooler. Every call succeeds.
 #[needs(postgres, pgbouncer)]
 #[tokio::test(flavor = "multi_thread")]
-async fn two_services_share_few_sessions_of_a_transaction_pooler() {
-    two_services(Pooling::Transaction, "").await;
-}
-
-#[needs(postgres, pgbouncer)]
-#[tokio::test(flavor = "multi_thread")]
-async fn a_pooler_that_ignores_options_is_detected_too() {
-    two_services(Pooling::TransactionWithoutOptions, "&schema=zoo").await;
-}
-
-#[needs(postgres, pgbouncer)]
-#[tokio::test(flavor = "multi_thread")]
-async fn two_services_share_a_session_pooler() {
-    two_services(Pooling::Session, "").await;
-    two_services(Pooling::Session, "&pgbouncer=false").await;
+async fn two_services_share_the_sessions_of_a_pooler() {
+    let timeouts = "pool_timeout=20s&statement_timeout=20s&call_timeout=25s";
+    for (pooling, parameters) in [
+        (Pooling::Transaction, ""),
+        (Pooling::Transaction, "&pgbouncer=true"),
+        (Pooling::TransactionWithoutOptions, "&schema=zoo"),
+        (Pooling::Session, ""),
+        (Pooling::Session, "&pgbouncer=false"),
+    ] {
+        let case = format!("{pooling:?} {parameters}");
+        let database = Database::create().unwrap();
+        let pooler = Pooler::start(pooling, &database.url).unwrap();
+        let url = format!("{}?{timeouts}{parameters}", pooler.url(&database.url));
+        let stores = [Arc::new(open(&url).await), Arc::new(open(&url).await)];
+        add_key(&*stores[0], new_key(1, "a")).await.unwrap();
+        let clients = stores.iter().enumerate().flat_map(|(number, store)| {
+            (0..CLIENTS).map(move |index| client(store.clone(), format!("{number}-{index}")))
+        });
+        let answers = clients.collect::<JoinSet<_>>().join_all().await;
+        let failed = answers.iter().find_map(|answer| answer.as_ref().err());
+        assert!(failed.is_none(), "{case}: {failed:?}");
+        let mut added: Vec<Pet> = answers.into_iter().flatten().flatten().collect();
+        added.sort_by_key(|pet| pet.id);
+        assert_eq!(all(&stores[0]).await, added, "{case}");
+        assert_eq!(added.len(), 2 * CLIENTS * ROUNDS, "{case}");
+        let mut snapshot = stores[1].snapshot().await.unwrap();
+        assert_eq!(snapshot.counts().await.unwrap().pets, added.len() as u64);
+        drop(snapshot);
+        nothing_is_left(&pooler, &database, &case);
+    }
 }
 
 /// A client that needs one more session than the pooler has must wait, and gets no error.
@@ -123,12 +107,6 @@ async fn the_writer_gets_a_session_although_reads_use_all_sessions() {
     add(&store, "Bello").await;
     add_key(&*store, new_key(1, "web")).await.unwrap();
     assert_eq!(all(&store).await.len(), 2);
-}
-
-#[needs(postgres, pgbouncer)]
-#[tokio::test(flavor = "multi_thread")]
-async fn two_services_share_a_transaction_pooler_that_the_url_declares() {
-    two_services(Pooling::Transaction, "&pgbouncer=true").await;
 }
 
 #[needs(postgres, pgbouncer)]

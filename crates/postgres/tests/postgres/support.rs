@@ -1,7 +1,10 @@
 //! Stores on throw-away databases, and short helpers.
 
 use std::{
+    fmt::Debug,
     future::Future,
+    process,
+    sync::atomic::{AtomicU32, Ordering},
     time::{Duration, Instant},
 };
 
@@ -10,6 +13,8 @@ use petstore_domain::{
     KeyName, NewApiKey, NewPet, PageLimit, Pet, PetId, PetName, PetQuery, PetRepository, Timestamp,
 };
 use petstore_postgres::{PostgresConfig, PostgresStore};
+use petstore_testing::{Cluster, Database};
+use tokio_postgres::{Client, NoTls};
 
 pub(crate) const NOW: Timestamp = Timestamp(1_800_000_000_000);
 /// The time by which a busy machine may exceed a time limit.
@@ -25,6 +30,55 @@ pub(crate) async fn open(url: &str) -> PostgresStore {
 pub(crate) async fn refusal(url: &str) -> String {
     let config = PostgresConfig::parse(url).unwrap();
     PostgresStore::connect(&config).await.map(drop).unwrap_err().to_string()
+}
+
+/// A role that may read and write the tables of a database. Dropping the value drops the role.
+pub(crate) struct Role<'a> {
+    pub(crate) name: String,
+    database: &'a Database,
+}
+
+impl<'a> Role<'a> {
+    pub(crate) fn new(database: &'a Database) -> Self {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let number = COUNT.fetch_add(1, Ordering::Relaxed);
+        let name = format!("petstore_role_{}_{number}", process::id());
+        let grants = format!(
+            "CREATE ROLE {name} LOGIN PASSWORD 'secret'; \
+             GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO {name}; \
+             GRANT USAGE ON ALL SEQUENCES IN SCHEMA public TO {name}"
+        );
+        database.sql(&grants).unwrap();
+        Self { name, database }
+    }
+
+    /// Returns the store URL of the role.
+    pub(crate) fn url(&self) -> String {
+        let place = self.database.url.split_once('@').unwrap().1;
+        format!("postgres://{}:secret@{place}", self.name)
+    }
+}
+
+impl Drop for Role<'_> {
+    fn drop(&mut self) {
+        self.database.disconnect_all().unwrap();
+        self.database.sql(&format!("DROP OWNED BY {0}; DROP ROLE {0}", self.name)).unwrap();
+    }
+}
+
+/// Returns a session that has run `sql`. Dropping the session ends its transaction.
+pub(crate) async fn session(database: &Database, sql: &str) -> Client {
+    let (client, wire) = tokio_postgres::connect(&database.url, NoTls).await.unwrap();
+    tokio::spawn(wire);
+    client.batch_execute(sql).await.unwrap();
+    client
+}
+
+/// Waits until the server waits for its standby, and cancels that wait, as an operator might.
+pub(crate) fn cancel_wait(primary: &Cluster) {
+    let waiting = "FROM pg_stat_activity WHERE wait_event = 'SyncRep'";
+    primary.wait_for(&format!("SELECT count(*) {waiting}"), "1").unwrap();
+    primary.sql(&format!("SELECT pg_cancel_backend(pid) {waiting}")).unwrap();
 }
 
 pub(crate) fn new_pet(name: &str) -> NewPet {
@@ -44,26 +98,11 @@ pub(crate) async fn add(store: &PostgresStore, name: &str) -> Pet {
     }
 }
 
-/// The time limit for load to start on a busy machine.
-pub(crate) const START_TIMEOUT: Duration = Duration::from_mins(1);
-
-/// Waits until other tasks have added `many` animals, at most for [`START_TIMEOUT`].
-pub(crate) async fn grows_by(store: &PostgresStore, many: usize) {
-    let (began, before) = (Instant::now(), all(store).await.len());
-    while all(store).await.len() < before + many {
-        assert!(began.elapsed() < START_TIMEOUT, "fewer than {many} were added");
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
-}
-
 /// Returns every animal, read page by page.
 pub(crate) async fn all(store: &PostgresStore) -> Vec<Pet> {
     let mut pets: Vec<Pet> = Vec::new();
     loop {
-        let page = PetRepository::list(store, query(100, pets.last().map(|pet| pet.id)))
-            .await
-            .unwrap()
-            .value;
+        let page = store.list(query(100, pets.last().map(|pet| pet.id))).await.unwrap().value;
         pets.extend(page.pets);
         if !page.more {
             return pets;
@@ -81,7 +120,7 @@ pub(crate) fn new_key(seed: u8, name: &str) -> NewApiKey {
 }
 
 /// Repeats `work` until it succeeds, at most for [`RECOVERY`].
-pub(crate) async fn recovers<T, E: std::fmt::Debug, F: Future<Output = Result<T, E>>>(
+pub(crate) async fn recovers<T, E: Debug, F: Future<Output = Result<T, E>>>(
     work: impl Fn() -> F,
 ) -> T {
     let began = Instant::now();

@@ -4,102 +4,71 @@
 use std::{error::Error, sync::Arc};
 
 use petstore_domain::{
-    Archive as _, Handover as _, IdempotencyRecord, IdempotencyRequest, KeyId, KeyName,
-    KeySelector, PetId, PetRepository, Phase, Rows, StoreId, WriterRole, add_key, revoke_keys,
-    roll_key,
+    Archive as _, Handover as _, KeyId, KeyName, KeySelector, PetId, PetRepository, Phase, Rows,
+    StoreId, WriterRole, add_key, revoke_keys, roll_key,
 };
 use petstore_postgres::PostgresStore;
 use petstore_testing::{Cluster, Database, Durability, needs};
 
-use crate::{
-    failover::cancel_wait,
-    support::{NOW, all, new_key, new_pet, open, request},
-};
+use crate::support::{NOW, all, cancel_wait, new_key, new_pet, open, request};
 
-/// A kind of write.
-#[derive(Clone, Copy, Debug)]
-enum Write {
-    Add,
-    AddKey,
-    RollKey,
-    RevokeKey,
-    /// Animals without identifiers, as in an import.
-    Import,
-    /// Two animals with identifiers, as in a copy.
-    CopyPets,
-    /// One animal with an identifier, as in a copy.
-    MergePets,
-    CopyKeys,
-    CopyRecords,
-}
+/// The kinds of writes.
+const WRITES: [&str; 9] = [
+    "add",
+    "add a key",
+    "roll a key",
+    "revoke a key",
+    "import",
+    "copy an animal",
+    "copy two animals",
+    "copy a key",
+    "copy a record",
+];
 
-impl Write {
-    const ALL: [Self; 9] = [
-        Self::Add,
-        Self::AddKey,
-        Self::RollKey,
-        Self::RevokeKey,
-        Self::Import,
-        Self::CopyPets,
-        Self::MergePets,
-        Self::CopyKeys,
-        Self::CopyRecords,
-    ];
-
-    /// Writes. Each call on one database has its own `seed`, for which [`prepare`] was called before.
-    async fn run(
-        self,
-        store: &PostgresStore,
-        seed: u8,
-    ) -> Result<(), Box<dyn Error + Send + Sync>> {
-        match self {
-            Self::Add => drop(PetRepository::add(store, new_pet("Rex"), None).await?),
-            Self::AddKey => {
-                let key = new_key(seed, &format!("new-{seed}"));
-                drop(add_key(store, key).await?);
-            }
-            Self::RollKey => {
-                let key = new_key(seed + 90, &format!("rolled-{seed}"));
-                drop(roll_key(store, key, NOW).await?);
-            }
-            Self::RevokeKey => {
-                let name = KeyName::parse(&format!("revoked-{seed}")).unwrap();
-                drop(revoke_keys(store, KeySelector::Name(name), NOW).await?);
-            }
-            Self::Import => {
-                store.add_new(vec![new_pet("Rex")], None).await?;
-            }
-            Self::CopyPets | Self::MergePets => {
-                let count = if matches!(self, Self::CopyPets) { 2 } else { 1 };
-                let first = i64::from(seed) * 100 + count * 10;
-                let ids = first..first + count;
-                let pets = ids.map(|id| new_pet("Rex").with_id(PetId(id))).collect();
-                store.write_rows(WriterRole::Service, Rows { pets, ..Rows::default() }).await?;
-            }
-            Self::CopyKeys => {
-                let key = new_key(seed + 210, &format!("copied-{seed}"));
-                let keys = vec![key.with_id(KeyId(i64::from(seed) * 1000))];
-                store.write_rows(WriterRole::Service, Rows { keys, ..Rows::default() }).await?;
-            }
-            Self::CopyRecords => {
-                let IdempotencyRequest { id, fingerprint, at, .. } =
-                    request(&format!("k{seed}"), &new_pet("Rex"));
-                let record = IdempotencyRecord { id, fingerprint, pet: PetId(1), at };
-                let records = vec![record];
-                store.write_rows(WriterRole::Service, Rows { records, ..Rows::default() }).await?;
-            }
+/// Makes a write. Each session has its own `seed`, for which [`prepare`] was called before.
+async fn write(
+    kind: &str,
+    store: &PostgresStore,
+    seed: u8,
+) -> Result<(), Box<dyn Error + Send + Sync>> {
+    let pet = |id: i64| new_pet("Rex").with_id(PetId(i64::from(seed) * 100 + id));
+    let rows = match kind {
+        "copy an animal" => Rows { pets: vec![pet(1)], ..Rows::default() },
+        "copy two animals" => Rows { pets: vec![pet(2), pet(3)], ..Rows::default() },
+        "copy a key" => {
+            let key = new_key(seed + 210, &format!("copied-{seed}"));
+            Rows { keys: vec![key.with_id(KeyId(i64::from(seed) * 1000))], ..Rows::default() }
         }
-        Ok(())
+        "copy a record" => {
+            let record = request(&format!("k{seed}"), &new_pet("Rex")).into_record(PetId(1));
+            Rows { records: vec![record], ..Rows::default() }
+        }
+        _ => Rows::default(),
+    };
+    match kind {
+        "add" => drop(PetRepository::add(store, new_pet("Rex"), None).await?),
+        "add a key" => drop(add_key(store, new_key(seed, &format!("new-{seed}"))).await?),
+        "roll a key" => {
+            drop(roll_key(store, new_key(seed + 90, &format!("rolled-{seed}")), NOW).await?);
+        }
+        "revoke a key" => {
+            let name = KeyName::parse(&format!("revoked-{seed}")).unwrap();
+            drop(revoke_keys(store, KeySelector::Name(name), NOW).await?);
+        }
+        "import" => drop(store.add_new(vec![new_pet("Rex")], None).await?),
+        _ => drop(store.write_rows(WriterRole::Service, rows).await?),
     }
+    Ok(())
 }
 
-/// Prepares for the writes with these seeds: an animal, and keys to roll and to revoke.
-async fn prepare(store: &PostgresStore, seeds: &[u8]) {
-    Write::Add.run(store, 0).await.unwrap();
-    for seed in seeds {
+/// Adds an animal, and for each session keys to roll and to revoke.
+async fn prepare(url: &str) {
+    let store = open(url).await;
+    write("add", &store, 0).await.unwrap();
+    for (_, seed) in SESSIONS {
         for (offset, name) in [(150, "rolled"), (50, "revoked")] {
             let key = new_key(seed + offset, &format!("{name}-{seed}"));
-            add_key(store, key).await.unwrap();
+            add_key(&store, key).await.unwrap();
         }
     }
 }
@@ -114,24 +83,22 @@ const SESSIONS: [(&str, u8); 2] = [("pgbouncer=false", 1), ("pgbouncer=true", 2)
 async fn no_write_is_acknowledged_before_the_disk_and_the_standby_have_it() {
     let primary = Cluster::start(Durability::Fast).unwrap();
     let standby = primary.standby().unwrap();
-    let url = |session| format!("{}?call_timeout=30s&{session}", primary.url("postgres"));
-    prepare(&open(&url(SESSIONS[0].0)).await, &SESSIONS.map(|(_, seed)| seed)).await;
+    prepare(&primary.url("postgres")).await;
     // With these settings, the server does not wait, and the role gets no warnings.
     for setting in ["synchronous_commit = off", "client_min_messages = error"] {
         primary.sql(&format!("ALTER ROLE petstore SET {setting}")).unwrap();
     }
     standby.stop().unwrap();
     for (session, seed) in SESSIONS {
-        let store = Arc::new(open(&url(session)).await);
-        for write in Write::ALL {
-            let writing = {
-                let store = store.clone();
-                tokio::spawn(async move { write.run(&store, seed).await })
-            };
+        let url = format!("{}?call_timeout=30s&{session}", primary.url("postgres"));
+        let store = Arc::new(open(&url).await);
+        for kind in WRITES {
+            let writer = store.clone();
+            let writing = tokio::spawn(async move { write(kind, &writer, seed).await });
             cancel_wait(&primary);
             let refused = writing.await.unwrap().unwrap_err().to_string();
             let expected = "did not wait for its standby";
-            assert!(refused.contains(expected), "{write:?} {session}: {refused}");
+            assert!(refused.contains(expected), "{kind} {session}: {refused}");
         }
     }
 }
@@ -141,7 +108,7 @@ async fn no_write_is_acknowledged_before_the_disk_and_the_standby_have_it() {
 #[tokio::test]
 async fn each_write_of_animals_sets_petstore_writer() {
     let database = Database::create().unwrap();
-    prepare(&open(&database.url).await, &[1, 2]).await;
+    prepare(&database.url).await;
     database
         .sql(
             "CREATE FUNCTION only_service() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN \
@@ -154,8 +121,8 @@ async fn each_write_of_animals_sets_petstore_writer() {
     database.sql("DELETE FROM pet").unwrap_err();
     for (session, seed) in SESSIONS {
         let store = open(&format!("{}?{session}", database.url)).await;
-        for write in Write::ALL {
-            write.run(&store, seed).await.unwrap();
+        for kind in WRITES {
+            write(kind, &store, seed).await.unwrap();
         }
     }
     // A mover sets the setting too.
@@ -181,8 +148,7 @@ async fn each_write_of_animals_sets_petstore_writer() {
 #[tokio::test]
 async fn warnings_about_anything_but_the_standby_make_no_commit_fail() {
     let database = Database::create().unwrap();
-    let sessions = SESSIONS.map(|(session, seed)| (format!("{}?{session}", database.url), seed));
-    prepare(&open(&database.url).await, &[1, 2]).await;
+    prepare(&database.url).await;
     database
         .sql(
             "UPDATE pg_database SET datcollversion = '0' WHERE datname = current_database(); \
@@ -196,14 +162,14 @@ async fn warnings_about_anything_but_the_standby_make_no_commit_fail() {
         );
         database.sql(&trigger).unwrap();
     }
-    for (url, seed) in sessions {
-        let store = open(&url).await;
+    for (session, seed) in SESSIONS {
+        let store = open(&format!("{}?{session}", database.url)).await;
         let before = all(&store).await.len();
-        for write in Write::ALL {
-            write.run(&store, seed).await.unwrap();
+        for kind in WRITES {
+            write(kind, &store, seed).await.unwrap();
         }
         let pet = new_pet("Bello");
-        PetRepository::add(&store, pet.clone(), Some(request(&url, &pet))).await.unwrap();
+        PetRepository::add(&store, pet.clone(), Some(request(session, &pet))).await.unwrap();
         assert_eq!(all(&store).await.len(), before + 6);
     }
 }
