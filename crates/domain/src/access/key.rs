@@ -237,14 +237,6 @@ mod tests {
     }
 
     #[test]
-    fn a_retired_key_ends_at_the_earlier_moment() {
-        for (before, after) in [(None, 100), (Some(101), 100), (Some(99), 99)] {
-            let retired = key(before, None, None).retired(Timestamp(100));
-            assert_eq!(retired.expires_at, Some(Timestamp(after)), "{before:?}");
-        }
-    }
-
-    #[test]
     fn a_key_lives_until_it_expires_or_is_revoked() {
         for (expires_at, revoked_at, state) in [
             (None, None, KeyState::Live),

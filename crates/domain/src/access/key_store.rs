@@ -212,6 +212,8 @@ mod tests {
         let mut stored = StoredKeys::from(vec![key(1, "web", None)]);
         assert_eq!(stored.clone().into_all(), Ok(vec![key(1, "web", None)]));
         stored.corrupt.push(corrupt(2, "app"));
+        stored.keys.clear();
+        assert!(!stored.is_empty(), "a corrupt row counts as a key");
         assert_eq!(stored.into_all(), Err(corrupt(2, "app").corruption));
     }
 }

@@ -46,45 +46,31 @@ async fn holding(keys: Vec<ApiKey>) -> (KeyRing, Arc<ManualClock>) {
     (ring, clock)
 }
 
-/// The outcome of a check, in a form that can be compared.
-#[derive(Debug, PartialEq, Eq)]
-enum Check {
-    Granted(Caller),
-    Refused(Option<KeyLabel>),
-    Stale,
-}
-
-fn check(ring: &KeyRing, secret: &ApiKeySecret, age: Option<Duration>) -> Check {
-    match ring.check(secret, age) {
-        Ok(caller) => Check::Granted(caller),
-        Err(AuthenticationError::Refused(label)) => Check::Refused(label),
-        Err(AuthenticationError::Store(_)) => Check::Stale,
-    }
+/// Checks the key of `seed` after a fresh refresh. The error is the label of a refused key.
+fn check(ring: &KeyRing, seed: u8) -> Result<Caller, Option<KeyLabel>> {
+    ring.check(&secret(seed), FRESH).map_err(|error| match error {
+        AuthenticationError::Refused(label) => label,
+        AuthenticationError::Store(error) => panic!("{error}"),
+    })
 }
 
 fn caller(seed: u8) -> Caller {
     Caller { digest: secret(seed).digest(), rights: KeyRights::Full }
 }
 
-fn granted(seed: u8) -> Check {
-    Check::Granted(caller(seed))
-}
-
 #[tokio::test]
 async fn a_key_is_checked_only_if_the_last_refresh_is_recent() {
     let (ring, _clock) = holding(vec![stored(1)]).await;
-    for (age, is_trusted) in [
-        (None, false),
-        (FRESH, true),
-        (Some(KeyRing::MAX_AGE), true),
-        (Some(KeyRing::MAX_AGE + Duration::from_nanos(1)), false),
-    ] {
-        let (one, other) = if is_trusted {
-            (granted(1), Check::Refused(None))
-        } else {
-            (Check::Stale, Check::Stale)
-        };
-        assert_eq!((check(&ring, &secret(1), age), check(&ring, &secret(2), age)), (one, other));
+    for age in [FRESH, Some(KeyRing::MAX_AGE)] {
+        assert_eq!(ring.check(&secret(1), age).unwrap(), caller(1), "{age:?}");
+        let refused = ring.check(&secret(2), age);
+        assert!(matches!(refused, Err(AuthenticationError::Refused(None))), "{age:?}");
+    }
+    for age in [None, Some(KeyRing::MAX_AGE + Duration::from_nanos(1))] {
+        for seed in [1, 2] {
+            let stale = ring.check(&secret(seed), age);
+            assert!(matches!(stale, Err(AuthenticationError::Store(_))), "{age:?}");
+        }
     }
 }
 
@@ -96,8 +82,8 @@ async fn a_key_of_another_form_is_refused_even_if_the_store_has_it() {
     let (ring, _clock) = holding(vec![held, stored(2)]).await;
     for age in [None, FRESH] {
         for text in [wrong.as_str(), "", "pst_", "a-key-of-another-form"] {
-            let outcome = check(&ring, &ApiKeySecret::new(text), age);
-            assert_eq!(outcome, Check::Refused(None), "{text:?}");
+            let refused = ring.check(&ApiKeySecret::new(text), age);
+            assert!(matches!(refused, Err(AuthenticationError::Refused(None))), "{text:?}");
         }
     }
 }
@@ -108,14 +94,11 @@ async fn the_service_key_needs_no_store() {
     let keys = Arc::new(MockKeyStore::new()); // No call is expected.
     let clock = Arc::new(ManualClock::new(START));
     let ring = KeyRing::new(keys, clock, Some(ServiceKey::parse(key).unwrap()));
-    let Check::Granted(caller) = check(&ring, &ApiKeySecret::new(key), None) else {
-        panic!("the service key is refused")
-    };
+    let caller = ring.check(&ApiKeySecret::new(key), None).unwrap();
     assert_eq!(ring.key_label(&caller), Some(KeyLabel::Service));
-    let own = NamedKey { label: KeyLabel::Service, expires_at: None };
-    assert_eq!(ring.named_keys(), [own]);
-    let other = ApiKeySecret::new("another-key-of-any-form");
-    assert_eq!(check(&ring, &other, None), Check::Refused(None));
+    assert_eq!(ring.named_keys(), [NamedKey { label: KeyLabel::Service, expires_at: None }]);
+    let other = ring.check(&ApiKeySecret::new("another-key-of-any-form"), None);
+    assert!(matches!(other, Err(AuthenticationError::Refused(None))));
 }
 
 /// Returns changes up to the state `revision`: rows with their stamps, and the sum of all stamps.
@@ -164,8 +147,8 @@ async fn all_keys_are_loaded_only_if_the_changes_are_incomplete() {
     let (ring, _clock) = ring(keys);
     for (step, (fails, live)) in expected.into_iter().enumerate() {
         assert_eq!(ring.refresh().await.is_err(), fails, "{step}");
-        let granted = |seed: &u8| check(&ring, &secret(*seed), FRESH) == granted(*seed);
-        assert_eq!((1..=6).filter(granted).collect::<Vec<_>>(), live, "{step}");
+        let is_granted = |seed: &u8| check(&ring, *seed) == Ok(caller(*seed));
+        assert_eq!((1..=6).filter(is_granted).collect::<Vec<_>>(), live, "{step}");
     }
 }
 
@@ -182,7 +165,7 @@ async fn a_changed_key_keeps_its_uses() {
     keys.expect_note_uses().once().with(eq(vec![(KeyId(1), START)])).returning(|_| Ok(()));
     let (ring, _clock) = ring(keys);
     ring.refresh().await.unwrap();
-    assert_eq!(check(&ring, &secret(1), FRESH), granted(1));
+    assert_eq!(check(&ring, 1), Ok(caller(1)));
     ring.refresh().await.unwrap();
     ring.refresh().await.unwrap();
     ring.write_back_uses().await.unwrap();
@@ -193,14 +176,14 @@ async fn a_refusal_names_a_key_that_is_no_longer_live() {
     let expiry = START.plus(Duration::from_millis(50));
     let brief = key(3, "web", Some(expiry.0));
     let (ring, clock) = holding(vec![stored(1), revoked(2), brief]).await;
-    let named = Check::Refused(Some(web()));
-    assert_eq!(check(&ring, &secret(2), FRESH), named);
+    let named = Err(Some(web()));
+    assert_eq!(check(&ring, 2), named);
     clock.advance(Duration::from_millis(49));
-    assert_eq!((check(&ring, &secret(3), FRESH), ring.live_keys()), (granted(3), 2));
+    assert_eq!((check(&ring, 3), ring.live_keys()), (Ok(caller(3)), 2));
     let ends = NamedKey { label: web(), expires_at: Some(expiry) };
     assert!(ring.named_keys().contains(&ends));
     clock.advance(Duration::from_millis(1));
-    assert_eq!((check(&ring, &secret(3), FRESH), ring.live_keys()), (named, 1));
+    assert_eq!((check(&ring, 3), ring.live_keys()), (named, 1));
     assert_eq!(ring.named_keys(), [NamedKey { label: web(), expires_at: None }]);
     assert_eq!((ring.key_label(&caller(1)), ring.key_label(&caller(9))), (Some(web()), None));
 }
@@ -216,11 +199,11 @@ async fn a_corrupt_key_is_refused_and_others_are_granted() {
     let (ring, _clock) = ring(keys);
     assert_eq!(ring.corruptions(), []);
     ring.refresh().await.unwrap();
-    assert_eq!(check(&ring, &secret(2), FRESH), granted(2));
-    assert_eq!(check(&ring, &secret(1), FRESH), Check::Refused(None));
+    assert_eq!(check(&ring, 2), Ok(caller(2)));
+    assert_eq!(check(&ring, 1), Err(None));
     assert_eq!(ring.corruptions(), [corrupt(1, "web").corruption]);
     ring.refresh().await.unwrap();
-    assert_eq!(check(&ring, &secret(1), FRESH), granted(1));
+    assert_eq!(check(&ring, 1), Ok(caller(1)));
     assert_eq!(ring.corruptions(), []);
 }
 
@@ -237,17 +220,17 @@ async fn uses_are_written_back_once_a_minute_and_when_a_key_ends() {
     let (ring, clock) = ring(keys);
     ring.refresh().await.unwrap();
     ring.write_back_uses().await.unwrap(); // No key was used yet.
-    assert_eq!(check(&ring, &secret(1), FRESH), granted(1));
+    assert_eq!(check(&ring, 1), Ok(caller(1)));
     assert!(ring.write_back_uses().await.is_err());
     // The first use is written at once, the use after 59 seconds not yet, and no use twice.
     for seconds in [0, 59, 2] {
         clock.advance(Duration::from_secs(seconds));
-        assert_eq!(check(&ring, &secret(1), FRESH), granted(1));
+        assert_eq!(check(&ring, 1), Ok(caller(1)));
         ring.write_back_uses().await.unwrap();
         ring.write_back_uses().await.unwrap();
     }
     clock.advance(Duration::from_secs(9));
-    assert_eq!(check(&ring, &secret(1), FRESH), granted(1));
+    assert_eq!(check(&ring, 1), Ok(caller(1)));
     ring.refresh().await.unwrap();
     ring.write_back_uses().await.unwrap();
     ring.write_back_uses().await.unwrap();
@@ -267,7 +250,7 @@ async fn uses_of_many_keys_are_written_in_several_calls() {
     let (ring, _clock) = ring(keys);
     ring.refresh().await.unwrap();
     for seed in 1..=250 {
-        assert_eq!(check(&ring, &secret(seed), FRESH), granted(seed));
+        assert_eq!(check(&ring, seed), Ok(caller(seed)));
     }
     ring.write_back_uses().await.unwrap();
     let noted = noted.lock().unwrap();
