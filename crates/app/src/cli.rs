@@ -6,7 +6,7 @@ mod settings;
 pub(crate) mod values;
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 use std::{path::PathBuf, process::ExitCode, sync::Arc};
 

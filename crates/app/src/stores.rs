@@ -11,7 +11,7 @@ mod servers;
 mod sqlite;
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 use std::{any::TypeId, collections::BTreeSet, fmt, str::FromStr, sync::Arc};
 

@@ -8,8 +8,6 @@ pub(crate) mod log;
 pub(crate) mod process;
 mod progress;
 
-#[cfg(test)]
-pub(crate) use self::console::tests::Recorded;
 pub(crate) use self::{
     clock::{SystemClock, rfc3339},
     console::{Console, Output, columns},
@@ -19,3 +17,5 @@ pub(crate) use self::{
     process::Signals,
     progress::Progress,
 };
+#[cfg(test)]
+pub(crate) use self::{console::tests::Recorded, log::tests::Memory};

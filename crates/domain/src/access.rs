@@ -10,6 +10,8 @@ pub(crate) mod key_store;
 pub(crate) mod name;
 pub(crate) mod secret;
 pub(crate) mod service_key;
+#[cfg(test)]
+pub(crate) mod tests;
 
 pub use self::{
     authenticator::*, key::*, key_admin::*, key_ring::*, key_rules::*, key_store::*, name::*,

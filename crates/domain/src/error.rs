@@ -80,15 +80,9 @@ mod tests {
 
     #[test]
     fn unavailable_wraps_every_error_except_an_unavailable_one() {
-        let shown = |error| StoreError::unavailable(error).to_string();
-        assert_eq!(
-            shown(StoreError::unavailable("down")),
-            StoreError::unavailable("down").to_string()
-        );
+        let nested = StoreError::unavailable(StoreError::unavailable("down"));
+        assert_eq!(nested.to_string(), StoreError::unavailable("down").to_string());
         let sealed = StoreError::unavailable(StoreError::sealed("closed"));
-        assert!(
-            matches!(&sealed, StoreError::Unavailable(cause) if cause.is::<StoreError>()),
-            "{sealed:?}"
-        );
+        assert!(matches!(sealed, StoreError::Unavailable(cause) if cause.is::<StoreError>()));
     }
 }

@@ -70,14 +70,11 @@ mod tests {
     async fn a_silent_service_fails_after_the_time_limit() {
         let silent = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = silent.local_addr().unwrap().to_string();
-        for timeout in [1, 60, 60 * 60].map(Duration::from_secs) {
-            let listen = vec![address.parse().unwrap()];
-            let began = Instant::now();
-            let failure = run(HealthcheckArgs { listen, timeout }).await.unwrap_err().to_string();
-            assert!(failure.contains("no answer within"), "{failure}");
-            // The clock of the test advances when every task waits.
-            let waited = began.elapsed();
-            assert!((timeout..timeout * 2).contains(&waited), "{timeout:?}: {waited:?}");
-        }
+        let (listen, timeout) = (vec![address.parse().unwrap()], Duration::from_mins(1));
+        let began = Instant::now();
+        let failure = run(HealthcheckArgs { listen, timeout }).await.unwrap_err().to_string();
+        assert!(failure.contains("no answer within"), "{failure}");
+        let waited = began.elapsed();
+        assert!((timeout..timeout * 2).contains(&waited), "{waited:?}");
     }
 }

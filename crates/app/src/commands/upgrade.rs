@@ -80,49 +80,39 @@ mod tests {
 
     use super::account;
 
-    const STEPS: [Step; 2] = [
-        Step::new(4, 3, "one", ""),
-        Step { oldest_release: "1.2.0", ..Step::new(5, 5, "two", "") },
-    ];
-
     #[test]
     fn an_upgrade_names_each_step_and_the_releases_that_can_use_the_store() {
-        let upgrade = |steps: &[Step], saved_to: Option<&str>| Upgrade {
-            from: 3,
-            steps: steps.to_vec(),
-            saved_to: saved_to.map(str::to_owned),
-        };
-        let steps = "  to 4: one (for petstore 1.0.0 and newer)\n  \
-                     to 5: two (for petstore 1.2.0 and newer; no older release may use the store)\n";
-        for (upgrade, mode, expected) in [
+        let two = Step { oldest_release: "1.2.0", ..Step::new(5, 5, "two", "") };
+        let steps = vec![Step::new(4, 3, "one", ""), two];
+        let listed = "  to 4: one (for petstore 1.0.0 and newer)\n  \
+                      to 5: two (for petstore 1.2.0 and newer; no older release may use the store)\n";
+        let saved_to = Some("/x.before-upgrade".to_owned());
+        let saved = Upgrade { from: 3, steps: steps.clone(), saved_to };
+        let unsaved = Upgrade { from: 3, steps, saved_to: None };
+        let nothing = Upgrade { from: 3, steps: Vec::new(), saved_to: None };
+        for (upgrade, mode, before, after) in [
             (
-                upgrade(&[], None),
+                &nothing,
                 UpgradeMode::Run,
-                "the schema of x: is version 3: there is nothing to do\n".to_owned(),
+                "the schema of x: is version 3: there is nothing to do\n",
+                "",
             ),
             (
-                upgrade(&STEPS, Some("/x.before-upgrade")),
+                &saved,
                 UpgradeMode::Run,
-                format!(
-                    "upgraded x: from schema version 3:\n{steps}the store before the upgrade is in \
-                     /x.before-upgrade\n"
-                ),
+                "upgraded x: from schema version 3:\n",
+                "the store before the upgrade is in /x.before-upgrade\n",
             ),
             (
-                upgrade(&STEPS, Some("/x.before-upgrade")),
+                &saved,
                 UpgradeMode::DryRun,
-                format!(
-                    "first, the store is copied to /x.before-upgrade\nx:, from schema version \
-                     3:\n{steps}nothing was changed\n"
-                ),
+                "first, the store is copied to /x.before-upgrade\nx:, from schema version 3:\n",
+                "nothing was changed\n",
             ),
-            (
-                upgrade(&STEPS, None),
-                UpgradeMode::Force,
-                format!("upgraded x: from schema version 3:\n{steps}"),
-            ),
+            (&unsaved, UpgradeMode::Force, "upgraded x: from schema version 3:\n", ""),
         ] {
-            assert_eq!(account(&upgrade, mode, "x:"), expected);
+            let steps = if upgrade.steps.is_empty() { "" } else { listed };
+            assert_eq!(account(upgrade, mode, "x:"), format!("{before}{steps}{after}"));
         }
     }
 }

@@ -1,75 +1,55 @@
-use std::{ffi::OsString, fmt, fs, sync::Arc, time::Duration};
+use std::{ffi::OsString, fs, sync::Arc, time::Duration};
 
-use async_trait::async_trait;
 use petstore_domain::{MockKeyStore, ServiceKey};
 use petstore_memory::MemoryStore;
 use tokio::time::{self, timeout};
 use tokio_util::sync::CancellationToken;
 
-use super::{Config, run, service_manager::ping_every, tls::tests::Log};
+use super::{
+    Config, run,
+    service_manager::ping_every,
+    tls::tests::{Files, record_events},
+};
 use crate::{
-    cli::{self, Command},
-    stores::{self, BoxError, OpenOptions, OpenStore, Registry, StoreArg, StoreLocation},
+    cli::{self, Command, tests::definition},
+    stores::{OpenStore, StoreArg, tests::OpensWith},
     system::Failure,
 };
 
-/// A broken store.
-#[derive(Clone, Copy)]
-enum Broken {
-    /// Loading its keys panics.
-    Keys,
-    /// One of its own tasks has panicked.
-    Task,
+/// Returns a store whose keys panic when they are loaded.
+fn with_broken_keys() -> OpenStore {
+    let mut keys = MockKeyStore::new();
+    keys.expect_load_changes().returning(|_| panic!("a bug"));
+    let mut store = OpenStore::new(Arc::new(MemoryStore::new()));
+    store.keys = Arc::new(keys);
+    store
 }
 
-impl fmt::Display for Broken {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("broken:")
-    }
-}
-
-#[async_trait]
-impl StoreLocation for Broken {
-    async fn open(&self, _: OpenOptions) -> Result<OpenStore, BoxError> {
-        let mut store = OpenStore::new(Arc::new(MemoryStore::new()));
-        match self {
-            Self::Keys => {
-                let mut keys = MockKeyStore::new();
-                keys.expect_load_changes().returning(|_| panic!("a bug"));
-                store.keys = Arc::new(keys);
-                Ok(store)
-            }
-            Self::Task => {
-                let panicked = CancellationToken::new();
-                panicked.cancel();
-                Ok(store.with_panic_token(panicked))
-            }
-        }
-    }
+/// Returns a store one of whose own tasks has panicked.
+fn with_broken_task() -> OpenStore {
+    let panicked = CancellationToken::new();
+    panicked.cancel();
+    OpenStore::new(Arc::new(MemoryStore::new())).with_panic_token(panicked)
 }
 
 #[tokio::test]
 async fn a_service_stops_with_a_failure_if_a_task_panics() {
-    for broken in [Broken::Keys, Broken::Task] {
-        stops_with_a_failure(broken).await;
+    for store in [with_broken_keys, with_broken_task] {
+        let mut config = config("petstore serve --listen 127.0.0.1:0");
+        let location = Arc::new(OpensWith(move || Ok(store())));
+        config.args.store.store = StoreArg { location, is_persistent: true };
+        config.service_key = ServiceKey::parse("a-key-of-24-characters-x").ok();
+        let ended = time::timeout(Duration::from_mins(1), run(config, Vec::new())).await;
+        let Ok(Err(Failure::Runtime(why))) = ended else {
+            panic!("it does not end with a runtime failure: {ended:?}")
+        };
+        assert!(why.contains("a bug has ended a task of the service"), "{why}");
     }
 }
 
-async fn stops_with_a_failure(broken: Broken) {
-    let mut config = config("petstore serve --listen 127.0.0.1:0");
-    config.args.store.store = StoreArg { location: Arc::new(broken), is_persistent: true };
-    config.service_key = ServiceKey::parse("a-key-of-24-characters-x").ok();
-    let ended = time::timeout(Duration::from_mins(1), run(config, Vec::new())).await;
-    let Ok(Err(Failure::Runtime(why))) = ended else {
-        panic!("it does not end with a runtime failure: {ended:?}")
-    };
-    assert!(why.contains("a bug has ended a task of the service"), "{why}");
-}
-
 pub(super) fn config(words: &str) -> Config {
-    let definition = cli::definition(&Arc::new(Registry(stores::BUILT_IN.into())));
     let words: Vec<_> = words.split_whitespace().map(OsString::from).collect();
-    let settings = cli::Sources::read(&words, &definition).unwrap();
+    let settings = cli::Sources::read(&words, &definition()).unwrap();
     let Command::Serve(args) = cli::parse(&settings).unwrap() else { panic!() };
     Config::read(*args).unwrap()
 }
@@ -96,13 +76,41 @@ fn as_settings(flags: &str) -> String {
     settings.collect()
 }
 
+/// A flag for each limit, and a value that is not the default.
+const LIMITS: [(&str, &str); 13] = [
+    ("header-timeout", "7s"),
+    ("idle-timeout", "7s"),
+    ("body-timeout", "7s"),
+    ("write-timeout", "7s"),
+    ("request-timeout", "7s"),
+    ("shutdown-delay", "7s"),
+    ("shutdown-grace", "7s"),
+    ("max-connections", "70000"),
+    ("max-body", "70000"),
+    ("max-buffered-bodies", "70000"),
+    ("max-buffered-answers", "70000"),
+    ("page-cache", "70000"),
+    ("rate-limit", "70000"),
+];
+
+#[test]
+fn the_flag_of_a_limit_sets_the_field_of_its_name() {
+    for (flag, value) in LIMITS {
+        let limits = config(&format!("petstore serve --{flag} {value}")).settings.limits;
+        let shown = format!("{limits:?}").replace("Some(", "");
+        let field = format!(" {}: {value}", flag.replace('-', "_"));
+        assert!(shown.contains(&field), "{shown} lacks {field}");
+    }
+}
+
 #[test]
 fn each_flag_of_serve_configures_something_and_is_a_key_of_the_settings_file() {
     let file = tempfile::NamedTempFile::new().unwrap();
     fs::write(file.path(), "a-key-of-24-characters-x").unwrap();
     let key_file = format!("--api-key-file {}", file.path().display());
     let config = tempfile::NamedTempFile::new().unwrap();
-    let flags = [
+    let limits = LIMITS.map(|(flag, value)| format!("--{flag} {value}"));
+    let others = [
         "--listen localhost:1",
         "--listen-backlog 7",
         "--metrics-listen localhost:2",
@@ -113,19 +121,6 @@ fn each_flag_of_serve_configures_something_and_is_a_key_of_the_settings_file() {
         "--store memory: --simulate errors=5%",
         "--no-upgrade",
         &key_file,
-        "--max-connections 8",
-        "--header-timeout 1s",
-        "--idle-timeout 6s",
-        "--body-timeout 2s",
-        "--write-timeout 3s",
-        "--request-timeout 4s",
-        "--max-body 9",
-        "--max-buffered-bodies 65536",
-        "--max-buffered-answers 12",
-        "--rate-limit 11",
-        "--page-cache 13",
-        "--shutdown-delay 7s",
-        "--shutdown-grace 5s",
         "--get-pet-sunset off",
         "--environment staging",
         "--public-url https://a.example/v1",
@@ -137,17 +132,18 @@ fn each_flag_of_serve_configures_something_and_is_a_key_of_the_settings_file() {
         "--log-format text",
         "--access-log all",
     ];
-    for flag in flags {
-        let memory = "--store memory:";
-        let others = if flag.starts_with(memory) { memory } else { "" };
-        let without = configured(&format!("petstore serve {others}"));
+    let flags: Vec<_> = limits.iter().map(String::as_str).chain(others).collect();
+    let [file_store, memory] =
+        ["", "--store memory:"].map(|flag| configured(&format!("petstore serve {flag}")));
+    for flag in &flags {
+        let without = if flag.starts_with("--store memory:") { &memory } else { &file_store };
         let by_flag = configured(&format!("petstore serve {flag}"));
-        assert_ne!(by_flag, without, "{flag}");
+        assert_ne!(&by_flag, without, "{flag}");
         fs::write(config.path(), as_settings(flag)).unwrap();
         let by_file = configured(&format!("petstore serve --config {}", config.path().display()));
         assert_eq!(by_file, by_flag);
     }
-    let definition = cli::definition(&Arc::new(Registry(stores::BUILT_IN.into())));
+    let definition = definition();
     let serve = definition.find_subcommand("serve").unwrap().get_arguments();
     let all = serve
         .filter_map(|arg| arg.get_long())
@@ -160,18 +156,13 @@ fn each_flag_of_serve_configures_something_and_is_a_key_of_the_settings_file() {
 
 #[tokio::test]
 async fn each_task_beside_the_requests_is_started() {
-    let folder = tempfile::tempdir().unwrap();
-    let [certificate, key] = ["cert.pem", "key.pem"].map(|name| folder.path().join(name));
-    let pair = rcgen::generate_simple_self_signed(vec!["localhost".to_owned()]).unwrap();
-    fs::write(&certificate, pair.cert.pem()).unwrap();
-    fs::write(&key, pair.signing_key.serialize_pem()).unwrap();
-    let tls = format!("--tls-cert {} --tls-key {}", certificate.display(), key.display());
+    let pair = Files::generated();
     for (flags, more) in [
         ("", None),
         ("--metrics-listen 127.0.0.1:0", Some("metrics")),
-        (&*tls, Some("certificate")),
+        (&*pair.flags(), Some("certificate")),
     ] {
-        let (log, _guard) = Log::start();
+        let (log, _guard) = record_events();
         let words = format!("petstore serve --store memory: --listen 127.0.0.1:0 {flags}");
         let serving = run(config(&words), Vec::new());
         let started = async {

@@ -310,10 +310,7 @@ impl fmt::Debug for OpenStore {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    };
+    use std::sync::Arc;
 
     use petstore_memory::MemoryStore;
     use tokio::time::Instant;
@@ -336,15 +333,5 @@ mod tests {
         store.close().await;
         assert!(began.elapsed() >= CLOSE_TIMEOUT);
         drop(used);
-    }
-
-    #[tokio::test]
-    async fn closing_runs_the_future_of_with_close() {
-        let closed = Arc::new(AtomicBool::new(false));
-        let flag = closed.clone();
-        let store = OpenStore::new(Arc::new(MemoryStore::new()))
-            .with_close(async move { flag.store(true, Ordering::Relaxed) });
-        store.close().await;
-        assert!(closed.load(Ordering::Relaxed));
     }
 }

@@ -62,63 +62,43 @@ pub(crate) fn not_open_but(problem: BoxError, makers: &str) -> Failure {
 
 #[cfg(test)]
 mod tests {
-    use std::{
-        fmt,
-        sync::{
-            Arc,
-            atomic::{AtomicBool, Ordering},
-        },
+    use std::sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
     };
 
-    use async_trait::async_trait;
     use petstore_memory::MemoryStore;
 
     use super::with_store;
     use crate::{
-        stores::{BoxError, OpenMode, OpenOptions, OpenStore, StoreLocation},
+        stores::{OpenMode, OpenStore, tests::OpensWith},
         system::Failure,
     };
-
-    /// The place of a store without an archive. Records that the store was closed.
-    #[derive(Default)]
-    struct Noting(Arc<AtomicBool>);
-
-    impl fmt::Display for Noting {
-        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            f.write_str("noting:")
-        }
-    }
-
-    #[async_trait]
-    impl StoreLocation for Noting {
-        async fn open(&self, _: OpenOptions) -> Result<OpenStore, BoxError> {
-            let closed = self.0.clone();
-            let store = OpenStore::new(Arc::new(MemoryStore::new()));
-            Ok(store.with_close(async move { closed.store(true, Ordering::Relaxed) }))
-        }
-    }
 
     #[tokio::test]
     async fn a_store_is_closed_even_if_the_work_on_the_store_fails() {
         for fails in [false, true] {
-            let location = Noting::default();
+            let is_closed = Arc::new(AtomicBool::new(false));
+            let flag = is_closed.clone();
+            let location = OpensWith(move || {
+                let flag = flag.clone();
+                let store = OpenStore::new(Arc::new(MemoryStore::new()));
+                Ok(store.with_close(async move { flag.store(true, Ordering::Relaxed) }))
+            });
             let done = with_store(&location, OpenMode::Create, async |_| {
-                assert!(!location.0.load(Ordering::Relaxed));
+                assert!(!is_closed.load(Ordering::Relaxed));
                 if fails { Err(Failure::runtime("early")) } else { Ok(()) }
             });
             assert_eq!(done.await.is_err(), fails);
-            assert!(location.0.load(Ordering::Relaxed));
+            assert!(is_closed.load(Ordering::Relaxed));
         }
     }
 
-    #[tokio::test]
-    async fn a_store_without_an_archive_is_not_copied_and_is_closed() {
-        let location = Noting::default();
-        let moved = with_store(&location, OpenMode::Create, async |store| {
-            store.copy_ports(&location).map(drop)
-        });
-        let refusal = moved.await.unwrap_err().to_string();
-        assert!(refusal.starts_with("noting: has no archive, so it cannot be copied"), "{refusal}");
-        assert!(location.0.load(Ordering::Relaxed));
+    #[test]
+    fn a_store_without_an_archive_is_not_copied() {
+        let location = OpensWith(|| unreachable!());
+        let store = OpenStore::new(Arc::new(MemoryStore::new()));
+        let refusal = store.copy_ports(&location).map(drop).unwrap_err().to_string();
+        assert!(refusal.starts_with("test: has no archive, so it cannot be copied"), "{refusal}");
     }
 }

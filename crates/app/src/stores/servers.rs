@@ -160,39 +160,3 @@ impl Prefix {
         Sample::gauge("petstore_etcd_database_bytes", help, bytes)
     }
 }
-
-#[cfg(test)]
-#[cfg(all(feature = "etcd", feature = "postgres"))]
-mod tests {
-    use super::{ETCD, POSTGRES};
-
-    #[test]
-    fn a_store_is_shown_without_its_password() {
-        for (driver, url, shown) in [
-            (
-                POSTGRES,
-                "postgres://me:hush@host,other:5433/zoo",
-                "postgres://me:…@host:5432,other:5433/zoo",
-            ),
-            (
-                ETCD,
-                "etcd://me:hush@host,other:5433/zoo?call_timeout=3s",
-                "etcd://me:…@host:2379,other:5433/zoo",
-            ),
-        ] {
-            assert_eq!((driver.parse)(url).unwrap().to_string(), shown);
-        }
-    }
-
-    #[test]
-    fn an_incomplete_url_is_refused_without_its_password() {
-        for (driver, url, reason) in [
-            (POSTGRES, "postgres://user:secret@localhost", "no database is named"),
-            (POSTGRES, "postgresql:", "write postgres://USER:PASSWORD@HOST"),
-            (ETCD, "etcd://user:secret@localhost", "write etcd://HOST/PREFIX"),
-        ] {
-            let refusal = (driver.parse)(url).map(drop).unwrap_err().to_string();
-            assert!(refusal.contains(reason) && !refusal.contains("secret"), "{refusal}");
-        }
-    }
-}

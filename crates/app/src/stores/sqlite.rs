@@ -190,20 +190,6 @@ mod tests {
     use super::{DRIVER, SqliteConfig, Synchronous, parse};
     use crate::stores::{OpenMode, StoreNotFound};
 
-    #[test]
-    fn a_file_is_shown_in_one_form() {
-        for (url, shown) in [
-            ("sqlite:petstore.db", "sqlite:petstore.db"),
-            ("sqlite:///abs/x", "sqlite:/abs/x"),
-            ("sqlite:../a b%20é#1.db", "sqlite:../a b%20é#1.db"),
-            ("sqlite:a?synchronous=full", "sqlite:a"),
-            ("sqlite:a?synchronous=normal", "sqlite:a?synchronous=normal"),
-            ("sqlite:a?synchronous=extra", "sqlite:a?synchronous=extra"),
-        ] {
-            assert_eq!((DRIVER.parse)(url).unwrap().to_string(), shown);
-        }
-    }
-
     #[tokio::test]
     async fn opening_a_missing_store_does_not_create_it() {
         let folder = tempfile::tempdir().unwrap();
@@ -216,45 +202,55 @@ mod tests {
     }
 
     #[test]
-    fn a_url_contains_a_path_and_a_synchronous_setting() {
-        for (url, path, synchronous) in [
-            ("sqlite:petstore.db", "petstore.db", Synchronous::Full),
-            ("sqlite:/var/lib/a.db", "/var/lib/a.db", Synchronous::Full),
-            ("sqlite:///abs/x", "/abs/x", Synchronous::Full),
-            ("sqlite:////abs//x", "/abs//x", Synchronous::Full),
-            ("sqlite:../a b%20é#1.db", "../a b%20é#1.db", Synchronous::Full),
-            ("sqlite:a?synchronous=full", "a", Synchronous::Full),
-            ("sqlite:a?synchronous=normal", "a", Synchronous::Normal),
-            ("sqlite:a?synchronous=extra", "a", Synchronous::Extra),
+    fn a_url_contains_a_path_and_a_synchronous_setting_and_is_shown_in_one_form() {
+        use Synchronous::{Extra, Full, Normal};
+        for (url, path, synchronous, shown) in [
+            ("sqlite:petstore.db", "petstore.db", Full, "sqlite:petstore.db"),
+            ("sqlite:/var/lib/a.db", "/var/lib/a.db", Full, "sqlite:/var/lib/a.db"),
+            ("sqlite:///abs/x", "/abs/x", Full, "sqlite:/abs/x"),
+            ("sqlite:////abs//x", "/abs//x", Full, "sqlite:/abs//x"),
+            ("sqlite:../a b%20é#1.db", "../a b%20é#1.db", Full, "sqlite:../a b%20é#1.db"),
+            ("sqlite:a?synchronous=full", "a", Full, "sqlite:a"),
+            ("sqlite:a?synchronous=normal", "a", Normal, "sqlite:a?synchronous=normal"),
+            ("sqlite:a?synchronous=extra", "a", Extra, "sqlite:a?synchronous=extra"),
         ] {
             assert_eq!(parse(url), Ok(SqliteConfig { path: path.into(), synchronous }), "{url}");
+            assert_eq!((DRIVER.parse)(url).unwrap().to_string(), shown);
         }
     }
 
     #[test]
     fn the_error_for_an_invalid_url_says_what_is_valid() {
-        let table = [
-            ("sqlite:", "no path"),
-            ("sqlite://", "no path"),
-            ("sqlite:?synchronous=full", "no path"),
-            ("sqlite::memory:", "memory: alone"),
-            ("sqlite://:memory:", "memory: alone"),
-            ("sqlite:///:memory:", "memory: alone"),
-            ("sqlite:file::memory:?cache=shared", "memory: alone"),
-            ("sqlite://x", "a host"),
-            ("sqlite://dir/x?synchronous=full", "a host"),
-            ("sqlite:a?", "the only parameter"),
-            ("sqlite:a?mode=ro", "the only parameter"),
-            ("sqlite:a?synchronous=full&", "the only parameter"),
-            ("sqlite:a?synchronous=full&cache=shared", "the only parameter"),
-            ("sqlite:a?synchronous", "the only parameter"),
-            ("sqlite:a?synchronous=off", "the only parameter"),
-            ("sqlite:a?synchronous=FULL", "the only parameter"),
-            ("sqlite:a?synchronous=full&synchronous=full", "the only parameter"),
-        ];
-        for (url, refusal) in table {
-            let why = parse(url).unwrap_err();
-            assert!(why.contains(refusal), "{url:?}: {why}");
+        for (urls, refusal) in [
+            (&["sqlite:", "sqlite://", "sqlite:?synchronous=full"][..], "no path"),
+            (
+                &[
+                    "sqlite::memory:",
+                    "sqlite://:memory:",
+                    "sqlite:///:memory:",
+                    "sqlite:file::memory:?cache=shared",
+                ],
+                "memory: alone",
+            ),
+            (&["sqlite://x", "sqlite://dir/x?synchronous=full"], "a host"),
+        ] {
+            for url in urls {
+                let why = parse(url).unwrap_err();
+                assert!(why.contains(refusal), "{url:?}: {why}");
+            }
+        }
+        for parameters in [
+            "",
+            "mode=ro",
+            "synchronous",
+            "synchronous=off",
+            "synchronous=FULL",
+            "synchronous=full&",
+            "synchronous=full&cache=shared",
+            "synchronous=full&synchronous=full",
+        ] {
+            let why = parse(&format!("sqlite:a?{parameters}")).unwrap_err();
+            assert!(why.contains("the only parameter"), "{parameters:?}: {why}");
         }
     }
 }

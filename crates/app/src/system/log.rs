@@ -4,7 +4,7 @@
 //! full queue drops lines. The crate `tracing-appender` would add the crates `time` and `crossbeam-channel`.
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 use std::{
     env,

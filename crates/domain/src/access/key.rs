@@ -206,35 +206,29 @@ impl NewApiKey {
 
 #[cfg(test)]
 mod tests {
-    use super::{ApiKey, KeyId, KeyState, NewApiKey, StoredApiKey};
-    use crate::{ApiKeySecret, KeyName, KeyRights, Timestamp};
+    use super::{ApiKey, KeyId, KeyState, StoredApiKey};
+    use crate::{KeyRights, Timestamp, access::tests};
+
+    fn key(expires_at: Option<i64>, revoked_at: Option<i64>, last_used_at: Option<i64>) -> ApiKey {
+        ApiKey {
+            revoked_at: revoked_at.map(Timestamp),
+            last_used_at: last_used_at.map(Timestamp),
+            ..tests::key(1, "web", expires_at)
+        }
+    }
 
     #[test]
     fn two_merged_copies_of_a_key_end_at_the_earlier_end() {
-        let secret = ApiKeySecret::from_entropy(&[7; 32]);
-        let key = |expires_at: Option<i64>, revoked_at: Option<i64>, last_used_at: Option<i64>| {
-            let mut key = NewApiKey::new(
-                KeyName::parse("web").unwrap(),
-                &secret,
-                Timestamp(0),
-                expires_at.map(Timestamp),
-            )
-            .with_id(KeyId(1));
-            key.revoked_at = revoked_at.map(Timestamp);
-            key.last_used_at = last_used_at.map(Timestamp);
-            key
-        };
         let one = key(None, Some(5), Some(3));
         let other = key(Some(9), None, Some(4));
         let both = key(Some(9), Some(5), Some(4));
-        assert_eq!(one.merged_with(&other), Some(both.clone()));
-        assert_eq!(other.merged_with(&one), Some(both.clone()));
-        assert_eq!(both.merged_with(&one), Some(both.clone()));
         let ends_later = key(Some(10), Some(6), Some(1));
-        assert_eq!(both.merged_with(&ends_later), Some(both.clone()));
-        assert_eq!(ends_later.merged_with(&both), Some(both.clone()));
+        for (left, right) in [(&one, &other), (&both, &one), (&both, &ends_later)] {
+            assert_eq!(left.merged_with(right).as_ref(), Some(&both), "{left:?} {right:?}");
+            assert_eq!(right.merged_with(left).as_ref(), Some(&both), "{right:?} {left:?}");
+        }
 
-        let renamed = ApiKey { name: KeyName::parse("app").unwrap(), ..one.clone() };
+        let renamed = ApiKey { name: tests::name("app"), ..one.clone() };
         let renumbered = ApiKey { id: KeyId(2), ..one.clone() };
         let later = ApiKey { created_at: Timestamp(1), ..one.clone() };
         for stranger in [renamed, renumbered, later] {
@@ -243,42 +237,18 @@ mod tests {
     }
 
     #[test]
-    fn a_retired_key_ends_at_the_earlier_moment() {
-        let secret = ApiKeySecret::from_entropy(&[7; 32]);
-        let ends = |expires_at: Option<i64>| {
-            let key = NewApiKey::new(
-                KeyName::parse("web").unwrap(),
-                &secret,
-                Timestamp(0),
-                expires_at.map(Timestamp),
-            );
-            key.with_id(KeyId(1)).retired(Timestamp(100)).expires_at
-        };
-        assert_eq!(ends(None), Some(Timestamp(100)));
-        assert_eq!(ends(Some(101)), Some(Timestamp(100)));
-        assert_eq!(ends(Some(99)), Some(Timestamp(99)));
-    }
-
-    #[test]
     fn a_key_lives_until_it_expires_or_is_revoked() {
-        let secret = ApiKeySecret::from_entropy(&[7; 32]);
-        let key = |expires_at: Option<i64>, revoked_at: Option<i64>| {
-            let mut key = NewApiKey::new(
-                KeyName::parse("web").unwrap(),
-                &secret,
-                Timestamp(0),
-                expires_at.map(Timestamp),
-            )
-            .with_id(KeyId(1));
-            key.revoked_at = revoked_at.map(Timestamp);
-            key.state(Timestamp(100))
-        };
-        assert_eq!(key(None, None), KeyState::Live);
-        assert_eq!(key(Some(101), None), KeyState::Live);
-        assert_eq!(key(Some(100), None), KeyState::Expired);
-        assert_eq!(key(Some(99), None), KeyState::Expired);
-        assert_eq!(key(None, Some(50)), KeyState::Revoked);
-        assert_eq!(key(Some(99), Some(50)), KeyState::Revoked);
+        for (expires_at, revoked_at, state) in [
+            (None, None, KeyState::Live),
+            (Some(101), None, KeyState::Live),
+            (Some(100), None, KeyState::Expired),
+            (Some(99), None, KeyState::Expired),
+            (None, Some(50), KeyState::Revoked),
+            (Some(99), Some(50), KeyState::Revoked),
+        ] {
+            let key = key(expires_at, revoked_at, None);
+            assert_eq!(key.state(Timestamp(100)), state, "{expires_at:?} {revoked_at:?}");
+        }
     }
 
     #[test]
@@ -296,18 +266,14 @@ mod tests {
         };
         let key = ApiKey::from_stored(row).unwrap();
         assert_eq!((key.id, key.name.as_str(), key.rights), (KeyId(7), "web", KeyRights::Full));
-        let broken = [
+        for row in [
             StoredApiKey { name: "", ..row },
             StoredApiKey { digest: &[1; 31], ..row },
             StoredApiKey { rights: "all", ..row },
-        ];
-        for row in broken {
+        ] {
             let corrupt = ApiKey::from_stored(row).unwrap_err();
-            assert_eq!(
-                (corrupt.id, corrupt.corruption.what.as_str()),
-                (Some(KeyId(7)), "API key 7")
-            );
-            assert_eq!(corrupt.name.as_deref(), Some(row.name));
+            assert_eq!((corrupt.id, corrupt.name.as_deref()), (Some(KeyId(7)), Some(row.name)));
+            assert_eq!(corrupt.corruption.what, "API key 7");
         }
     }
 }

@@ -97,51 +97,52 @@ async fn change<T, E: From<StoreError>>(
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
+    use std::sync::{Arc, Mutex};
 
     use mockall::predicate::{always, eq};
 
-    use super::{MAX_TRIES, add_key, revoke_keys};
+    use super::{MAX_TRIES, add_first_key, add_key, revoke_keys};
     use crate::{
-        ApiKey, ApiKeySecret, KeyChangeError, KeyId, KeyName, KeyRevision, KeySelector,
-        MockKeyStore, NewApiKey, SaveOutcome, StoreError, StoredKeys, Timestamp,
+        ApiKey, KeyChangeError, KeyId, KeyRevision, KeySelector, MockKeyStore, NewApiKey,
+        SaveOutcome, StoreError, StoredKeys, Timestamp,
+        access::tests::{key, name, secret},
     };
 
     const NOW: Timestamp = Timestamp(1_800_000_000_000);
 
-    fn web() -> KeyName {
-        KeyName::parse("web").unwrap()
-    }
-
     fn new() -> NewApiKey {
-        NewApiKey::new(web(), &ApiKeySecret::from_entropy(&[1; 32]), NOW, None)
+        NewApiKey::new(name("web"), &secret(1), NOW, None)
     }
 
-    /// Returns the key `id` of the name `web`, which expires at `expires_at`.
-    fn key(id: u8, expires_at: Option<Timestamp>) -> ApiKey {
-        let secret = ApiKeySecret::from_entropy(&[id; 32]);
-        NewApiKey::new(web(), &secret, Timestamp(0), expires_at).with_id(KeyId(id.into()))
+    #[tokio::test]
+    async fn the_first_key_is_added_only_to_a_store_without_keys() {
+        let revoked = ApiKey { revoked_at: Some(NOW), ..key(1, "web", None) };
+        let ways = [(vec![], true), (vec![key(1, "web", None)], false), (vec![revoked], false)];
+        for (stored, is_added) in ways {
+            let mut keys = MockKeyStore::new();
+            let loaded = stored.clone();
+            keys.expect_load().returning(move |_| Ok(Some(loaded.clone().into())));
+            let saves = usize::from(is_added);
+            keys.expect_save().times(saves).returning(|_, _, _| Ok(SaveOutcome::Saved));
+            let added = add_first_key(&keys, new()).await.unwrap();
+            assert_eq!(added.is_some(), is_added, "{stored:?}");
+        }
     }
 
     #[tokio::test]
     async fn a_change_is_retried_after_a_conflict() {
         let mut keys = MockKeyStore::new();
-        let mut loads = [vec![], vec![key(2, Some(NOW))]].into_iter().enumerate();
+        let mut loads = [vec![], vec![key(2, "web", Some(NOW.0))]].into_iter().enumerate();
         keys.expect_load().times(2).returning(move |unless| {
             assert_eq!(unless, None);
             let (number, keys) = loads.next().unwrap();
             Ok(Some(StoredKeys { revision: KeyRevision(number as u128), ..keys.into() }))
         });
-        let lost = eq(KeyRevision(0));
-        keys.expect_save()
-            .once()
-            .with(lost, always(), eq(vec![]))
-            .returning(|_, _, _| Ok(SaveOutcome::Conflict));
-        let won = eq(KeyRevision(1));
-        keys.expect_save()
-            .once()
-            .with(won, always(), eq(vec![]))
-            .returning(|_, _, _| Ok(SaveOutcome::Saved));
+        for (revision, outcome) in [(0, SaveOutcome::Conflict), (1, SaveOutcome::Saved)] {
+            let save = keys.expect_save().once();
+            let save = save.with(eq(KeyRevision(revision)), always(), eq(vec![]));
+            save.returning(move |_, _, _| Ok(outcome));
+        }
         assert_eq!(add_key(&keys, new()).await.unwrap().id, KeyId(3));
     }
 
@@ -157,9 +158,9 @@ mod tests {
 
     #[tokio::test]
     async fn more_keys_than_one_save_accepts_are_revoked_in_several_saves() {
-        let mut stored: Vec<_> = (1..=250).map(|id| key(id, Some(NOW))).collect();
+        let mut stored: Vec<_> = (1..=250).map(|id| key(id, "web", Some(NOW.0))).collect();
         stored[249].expires_at = None;
-        let stored = Arc::new(std::sync::Mutex::new(stored));
+        let stored = Arc::new(Mutex::new(stored));
         let mut keys = MockKeyStore::new();
         let loaded = Arc::clone(&stored);
         keys.expect_load().returning(move |_| Ok(Some(loaded.lock().unwrap().clone().into())));
@@ -174,7 +175,7 @@ mod tests {
             }
             Ok(SaveOutcome::Saved)
         });
-        let web = KeySelector::Name(web());
+        let web = KeySelector::Name(name("web"));
         let revoked = revoke_keys(&keys, web.clone(), NOW).await.unwrap();
         let ids: Vec<_> = revoked.iter().map(|key| key.id.0).collect();
         assert_eq!(ids, (1..=250).collect::<Vec<_>>());

@@ -205,18 +205,15 @@ impl From<Vec<ApiKey>> for StoredKeys {
 #[cfg(test)]
 mod tests {
     use super::StoredKeys;
-    use crate::{ApiKeySecret, CorruptKey, Corruption, KeyId, KeyName, NewApiKey, Timestamp};
+    use crate::access::tests::{corrupt, key};
 
     #[test]
     fn all_keys_are_returned_unless_a_row_is_corrupt() {
-        let secret = ApiKeySecret::from_entropy(&[1; 32]);
-        let key = NewApiKey::new(KeyName::parse("web").unwrap(), &secret, Timestamp(0), None)
-            .with_id(KeyId(1));
-        let mut stored = StoredKeys::from(vec![key.clone()]);
-        assert_eq!(stored.clone().into_all(), Ok(vec![key]));
-        let corruption = Corruption::new("API key 2", "its digest has 32 bytes");
-        let corrupt = CorruptKey { id: Some(KeyId(2)), name: None, corruption: corruption.clone() };
-        stored.corrupt.push(corrupt);
-        assert_eq!(stored.into_all(), Err(corruption));
+        let mut stored = StoredKeys::from(vec![key(1, "web", None)]);
+        assert_eq!(stored.clone().into_all(), Ok(vec![key(1, "web", None)]));
+        stored.corrupt.push(corrupt(2, "app"));
+        stored.keys.clear();
+        assert!(!stored.is_empty(), "a corrupt row counts as a key");
+        assert_eq!(stored.into_all(), Err(corrupt(2, "app").corruption));
     }
 }

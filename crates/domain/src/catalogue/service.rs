@@ -110,8 +110,8 @@ mod tests {
 
     use super::{Catalogue, PURGE_BATCH};
     use crate::{
-        AddError, Added, Fingerprint, ManualClock, MockPetRepository, PetId, PetService, Purged,
-        StoreError, Timestamp,
+        Added, CatalogueVersion, Fingerprint, ManualClock, MockPetRepository, PetId, PetService,
+        Purged, Timestamp,
         mocks::{idempotency, new_pet},
     };
 
@@ -143,30 +143,11 @@ mod tests {
         assert_eq!(added, Added::Replayed(new_pet("Rex").with_id(PetId(9))));
     }
 
-    #[tokio::test]
-    async fn an_addition_without_an_idempotency_key_records_no_request() {
+    #[test]
+    fn the_version_is_the_version_of_the_repository() {
         let mut pets = MockPetRepository::new();
-        pets.expect_add()
-            .once()
-            .with(eq(new_pet("Rex")), eq(None))
-            .returning(|pet, _| Ok(Added::Created(pet.with_id(PetId(1)))));
-        catalogue(pets).add(new_pet("Rex"), None).await.unwrap();
-    }
-
-    #[tokio::test]
-    async fn an_error_of_the_store_is_returned_unchanged() {
-        let mut pets = MockPetRepository::new();
-        pets.expect_find().once().returning(|_| Err(StoreError::unavailable("the disk is gone")));
-        pets.expect_add().once().returning(|_, _| Err(AddError::IdempotencyKeyReused));
-        let catalogue = catalogue(pets);
-
-        let refusal = catalogue.get(PetId(1)).await.unwrap_err();
-        assert!(matches!(&refusal, StoreError::Unavailable(_)));
-        assert_eq!(refusal.to_string(), "the store cannot answer: the disk is gone");
-        assert!(matches!(
-            catalogue.add(new_pet("Rex"), None).await,
-            Err(AddError::IdempotencyKeyReused)
-        ));
+        pets.expect_version().return_const(Some(CatalogueVersion(7)));
+        assert_eq!(catalogue(pets).version(), Some(CatalogueVersion(7)));
     }
 
     #[tokio::test]

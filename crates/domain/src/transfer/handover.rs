@@ -192,18 +192,18 @@ mod tests {
     const ONE: StoreId = StoreId([1; 16]);
     const OTHER: StoreId = StoreId([2; 16]);
 
-    fn phases() -> [Phase; 4] {
-        [
-            Phase::Open { from: None },
-            Phase::Open { from: Some(OTHER) },
-            Phase::Filling { from: OTHER },
-            Phase::Sealed { to: OTHER, label: "elsewhere".to_owned() },
-        ]
+    fn sealed() -> Phase {
+        Phase::Sealed { to: OTHER, label: "elsewhere".to_owned() }
+    }
+
+    fn state(id: StoreId, revision: i64, phase: Phase) -> StoreState {
+        StoreState { id, revision, rewrites: 0, phase }
     }
 
     #[test]
     fn a_phase_can_be_rebuilt_from_its_parts() {
-        for phase in phases() {
+        let open = [None, Some(OTHER)].map(|from| Phase::Open { from });
+        for phase in open.into_iter().chain([Phase::Filling { from: OTHER }, sealed()]) {
             let (word, other, label) = phase.parts();
             let label = label.map(str::to_owned);
             assert_eq!(Phase::from_parts(word, other, label), Ok(phase));
@@ -214,50 +214,35 @@ mod tests {
     }
 
     #[test]
-    fn at_most_one_role_may_write() {
-        for (phase, service, mover) in phases()
-            .into_iter()
-            .zip([(true, false), (true, false), (false, true), (false, false)])
-            .map(|(phase, (service, mover))| (phase, service, mover))
-        {
-            let state = StoreState { id: ONE, revision: 7, rewrites: 0, phase };
-            assert_eq!(state.permit_write(WriterRole::Service).is_ok(), service, "{state:?}");
-            assert_eq!(state.phase.refusal().is_none(), service, "{state:?}");
-            assert_eq!(state.permit_write(WriterRole::Mover(7)).is_ok(), mover, "{state:?}");
+    fn the_phase_decides_who_may_write_and_read() {
+        for (phase, service_writes, mover_writes, read, read_while_sealed) in [
+            (Phase::Open { from: None }, true, false, Some(true), Some(true)),
+            (Phase::Open { from: Some(OTHER) }, true, false, Some(true), Some(true)),
+            (Phase::Filling { from: OTHER }, false, true, None, None),
+            (sealed(), false, false, None, Some(false)),
+        ] {
+            let state = state(ONE, 7, phase);
+            assert_eq!(
+                state.permit_write(WriterRole::Service).is_ok(),
+                service_writes,
+                "{state:?}"
+            );
+            assert_eq!(state.phase.refusal().is_none(), service_writes, "{state:?}");
+            assert_eq!(state.permit_write(WriterRole::Mover(7)).is_ok(), mover_writes, "{state:?}");
             assert!(state.permit_write(WriterRole::Mover(6)).is_err(), "{state:?}");
+            // The value of a permitted read is whether the read has a version.
+            assert_eq!(state.permit_read(false).ok(), read, "{state:?}");
+            assert_eq!(state.permit_read(true).ok(), read_while_sealed, "{state:?}");
         }
     }
 
     #[test]
     fn the_open_store_with_the_higher_revision_is_the_successor() {
-        let state = |id, revision, from| StoreState {
-            id,
-            revision,
-            rewrites: 0,
-            phase: Phase::Open { from },
-        };
-        let old = state(ONE, 7, Some(OTHER));
-        assert!(state(OTHER, 8, Some(ONE)).is_successor_of(&old));
-        assert!(!state(OTHER, 6, Some(ONE)).is_successor_of(&old), "ONE has replaced it since");
-        assert!(!state(OTHER, 8, None).is_successor_of(&old), "it is a separate store");
-        assert!(!old.next(Phase::Filling { from: OTHER }).is_successor_of(&state(OTHER, 1, None)));
-    }
-
-    #[test]
-    fn reads_of_a_sealed_store_must_be_requested_and_have_no_version() {
-        for (phase, plain, sealed) in phases()
-            .into_iter()
-            .zip([
-                (Some(true), Some(true)),
-                (Some(true), Some(true)),
-                (None, None),
-                (None, Some(false)),
-            ])
-            .map(|(phase, (plain, sealed))| (phase, plain, sealed))
-        {
-            let state = StoreState { id: ONE, revision: 7, rewrites: 0, phase };
-            assert_eq!(state.permit_read(false).ok(), plain, "{state:?}");
-            assert_eq!(state.permit_read(true).ok(), sealed, "{state:?}");
-        }
+        let open = |id, revision, from| state(id, revision, Phase::Open { from });
+        let old = open(ONE, 7, Some(OTHER));
+        assert!(open(OTHER, 8, Some(ONE)).is_successor_of(&old));
+        assert!(!open(OTHER, 6, Some(ONE)).is_successor_of(&old), "ONE has replaced it since");
+        assert!(!open(OTHER, 8, None).is_successor_of(&old), "it is a separate store");
+        assert!(!old.next(Phase::Filling { from: OTHER }).is_successor_of(&open(OTHER, 1, None)));
     }
 }

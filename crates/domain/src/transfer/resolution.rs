@@ -90,8 +90,8 @@ fn other_record(id: IdempotencyId) -> ArchiveError {
 mod tests {
     use super::Resolution;
     use crate::{
-        ApiKeySecret, ArchiveError, CategoryId, Fingerprint, IdempotencyId, IdempotencyRecord,
-        IdempotencyRequest, KeyId, KeyName, NewApiKey, NewPet, PetId, PetName, Timestamp,
+        ApiKey, ArchiveError, Fingerprint, IdempotencyId, IdempotencyRecord, IdempotencyRequest,
+        KeyId, PetId, Timestamp, access::tests::key, mocks::new_pet,
     };
 
     fn conflict<T: std::fmt::Debug>(result: Result<T, ArchiveError>) -> String {
@@ -104,10 +104,7 @@ mod tests {
 
     #[test]
     fn an_animal_is_written_once_and_never_over_another() {
-        let pet = |name: &str| {
-            let name = PetName::parse(name).unwrap();
-            NewPet { name, category_id: CategoryId(1), status: None }.with_id(PetId(7))
-        };
+        let pet = |name| new_pet(name).with_id(PetId(7));
         let rex = pet("Rex");
         assert_eq!(Resolution::of_pet(None, &rex).unwrap(), Resolution::Write);
         assert_eq!(Resolution::of_pet(Some(&rex), &rex).unwrap(), Resolution::Keep);
@@ -131,15 +128,9 @@ mod tests {
 
     #[test]
     fn a_key_is_merged_with_itself_and_never_written_over_another() {
-        let key = |seed: u8| {
-            let secret = ApiKeySecret::from_entropy(&[seed; 32]);
-            let name = KeyName::parse("web").unwrap();
-            NewApiKey::new(name, &secret, Timestamp(0), None).with_id(KeyId(3))
-        };
-        let (one, other) = (key(1), key(2));
+        let [one, other] = [1, 2].map(|seed| ApiKey { id: KeyId(3), ..key(seed, "web", None) });
         assert_eq!(Resolution::of_key(None, None, &one).unwrap(), one);
-        let mut revoked = one.clone();
-        revoked.revoked_at = Some(Timestamp(5));
+        let revoked = ApiKey { revoked_at: Some(Timestamp(5)), ..one.clone() };
         assert_eq!(Resolution::of_key(Some(&revoked), Some(KeyId(3)), &one).unwrap(), revoked);
         assert_eq!(conflict(Resolution::of_key(Some(&other), None, &one)), "API key 3");
         assert_eq!(conflict(Resolution::of_key(None, Some(KeyId(9)), &one)), "API key 3");

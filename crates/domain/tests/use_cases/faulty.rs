@@ -24,7 +24,7 @@ pub(crate) struct FaultyStore {
     pub(crate) inner: MemoryStore,
     calls: AtomicU64,
     fault: Option<(u64, Fails)>,
-    /// `true` if the failed call took effect. A read has no effect.
+    /// `true` if the failed call took effect.
     had_effect: AtomicBool,
 }
 
@@ -49,19 +49,10 @@ impl FaultyStore {
         self.had_effect.load(Ordering::Relaxed)
     }
 
-    async fn read<T>(
-        &self,
-        call: impl Future<Output = Result<T, StoreError>>,
-    ) -> Result<T, StoreError> {
-        let read = self.call(call).await;
-        if read.is_err() {
-            self.had_effect.store(false, Ordering::Relaxed);
-        }
-        read
-    }
-
+    /// Passes a call to the store, or fails it. Only a write has an effect.
     async fn call<T, E: From<StoreError>>(
         &self,
+        is_write: bool,
         call: impl Future<Output = Result<T, E>>,
     ) -> Result<T, E> {
         let number = self.calls.fetch_add(1, Ordering::Relaxed);
@@ -70,7 +61,7 @@ impl FaultyStore {
             Some((_, Fails::Before)) => drop(call),
             Some((_, Fails::After)) => {
                 drop(call.await);
-                self.had_effect.store(true, Ordering::Relaxed);
+                self.had_effect.store(is_write, Ordering::Relaxed);
             }
         }
         Err(StoreError::unavailable("the simulated fault").into())
@@ -84,15 +75,15 @@ impl PetRepository for FaultyStore {
         pet: NewPet,
         request: Option<IdempotencyRequest>,
     ) -> Result<Added, AddError> {
-        self.call(PetRepository::add(&self.inner, pet, request)).await
+        self.call(true, PetRepository::add(&self.inner, pet, request)).await
     }
 
     async fn find(&self, id: PetId) -> Result<Versioned<Option<Pet>>, StoreError> {
-        self.read(self.inner.find(id)).await
+        self.call(false, self.inner.find(id)).await
     }
 
     async fn list(&self, query: PetQuery) -> Result<Versioned<PetPage>, StoreError> {
-        self.read(PetRepository::list(&self.inner, query)).await
+        self.call(false, PetRepository::list(&self.inner, query)).await
     }
 
     fn version(&self) -> Option<CatalogueVersion> {
@@ -100,14 +91,14 @@ impl PetRepository for FaultyStore {
     }
 
     async fn purge_expired(&self, cutoff: Timestamp, limit: u32) -> Result<Purged, StoreError> {
-        self.call(self.inner.purge_expired(cutoff, limit)).await
+        self.call(true, self.inner.purge_expired(cutoff, limit)).await
     }
 }
 
 #[async_trait]
 impl KeyStore for FaultyStore {
     async fn load(&self, unless: Option<KeyRevision>) -> Result<Option<StoredKeys>, StoreError> {
-        self.read(self.inner.load(unless)).await
+        self.call(false, self.inner.load(unless)).await
     }
 
     async fn save(
@@ -116,10 +107,10 @@ impl KeyStore for FaultyStore {
         changed: Vec<ApiKey>,
         removed: Vec<KeyId>,
     ) -> Result<SaveOutcome, StoreError> {
-        self.call(self.inner.save(expected, changed, removed)).await
+        self.call(true, self.inner.save(expected, changed, removed)).await
     }
 
     async fn note_uses(&self, uses: Vec<(KeyId, Timestamp)>) -> Result<(), StoreError> {
-        self.call(self.inner.note_uses(uses)).await
+        self.call(true, self.inner.note_uses(uses)).await
     }
 }

@@ -2,10 +2,6 @@
 
 #![expect(clippy::unwrap_used, reason = "tests")]
 
-mod catalogue;
 mod faults;
 mod faulty;
-mod key_admin;
-mod key_ring;
 mod model;
-mod support;

@@ -5,8 +5,6 @@ use std::{collections::BTreeMap, time::Duration};
 use petstore_domain::{AddError, Added, NewPet, Pet, PetId, Timestamp};
 
 const A_DAY: Duration = Duration::from_hours(24);
-/// The time for which a changed key may be treated as before.
-const A_SECOND: Duration = Duration::from_secs(1);
 
 /// The expected content of a store.
 #[derive(Debug, Default)]
@@ -25,7 +23,6 @@ pub(crate) struct Key {
     pub(crate) secret: u8,
     pub(crate) expires_at: Option<Timestamp>,
     pub(crate) is_revoked: bool,
-    changed_at: Timestamp,
 }
 
 impl Key {
@@ -60,7 +57,7 @@ impl Model {
     pub(crate) fn create_key(&mut self, name: u8, secret: u8, now: Timestamp) -> bool {
         let is_free = !self.has_live(name, now);
         if is_free {
-            self.push_key(name, secret, now);
+            self.push_key(name, secret);
         }
         is_free
     }
@@ -70,46 +67,36 @@ impl Model {
         &mut self,
         name: u8,
         secret: u8,
-        overlap: Duration,
+        retire_at: Timestamp,
         now: Timestamp,
     ) -> bool {
         let known = self.has_live(name, now);
         if known {
             for key in self.keys.iter_mut().filter(|key| key.name == name && key.is_live(now)) {
-                let end = now.plus(overlap);
-                key.expires_at = Some(key.expires_at.map_or(end, |expiry| expiry.min(end)));
-                key.changed_at = now;
+                let end = key.expires_at.map_or(retire_at, |expiry| expiry.min(retire_at));
+                key.expires_at = Some(end);
             }
-            self.push_key(name, secret, now);
+            self.push_key(name, secret);
         }
         known
     }
 
     /// Revokes the keys of a name. Returns the number of newly revoked keys.
-    pub(crate) fn revoke_keys(&mut self, name: u8, now: Timestamp) -> usize {
+    pub(crate) fn revoke_keys(&mut self, name: u8) -> usize {
         let named = self.keys.iter_mut().filter(|key| key.name == name && !key.is_revoked);
-        named
-            .map(|key| {
-                key.is_revoked = true;
-                key.changed_at = now;
-            })
-            .count()
+        named.map(|key| key.is_revoked = true).count()
     }
 
-    /// Returns whether a key must be granted or refused; `None` if it has just changed.
-    pub(crate) fn is_granted(&self, secret: u8, now: Timestamp) -> Option<bool> {
-        let Some(key) = self.keys.iter().find(|key| key.secret == secret) else {
-            return Some(false);
-        };
-        let is_settled = now.since(key.changed_at).is_some_and(|age| age >= A_SECOND);
-        is_settled.then(|| key.is_live(now))
+    /// Returns whether a key must be granted.
+    pub(crate) fn is_granted(&self, secret: u8, now: Timestamp) -> bool {
+        self.keys.iter().any(|key| key.secret == secret && key.is_live(now))
     }
 
     fn has_live(&self, name: u8, now: Timestamp) -> bool {
         self.keys.iter().any(|key| key.name == name && key.is_live(now))
     }
 
-    fn push_key(&mut self, name: u8, secret: u8, now: Timestamp) {
-        self.keys.push(Key { name, secret, expires_at: None, is_revoked: false, changed_at: now });
+    fn push_key(&mut self, name: u8, secret: u8) {
+        self.keys.push(Key { name, secret, expires_at: None, is_revoked: false });
     }
 }

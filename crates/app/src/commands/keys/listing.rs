@@ -76,21 +76,21 @@ fn row(key: &Value) -> [String; COLUMNS.len()] {
 
 #[cfg(test)]
 mod tests {
-    use petstore_domain::{ApiKeySecret, KeyId, KeyName, KeyRights, NewApiKey, Timestamp};
+    use petstore_domain::{ApiKey, ApiKeySecret, KeyId, KeyName, KeyRights, NewApiKey, Timestamp};
     use serde_json::Value;
 
     use super::{ListForm, text};
 
+    fn key(id: i64, name: &str, rights: KeyRights, expires_at: Option<i64>) -> ApiKey {
+        let secret = ApiKeySecret::with_rights(&[0; 32], rights);
+        let name = KeyName::parse(name).unwrap();
+        NewApiKey::new(name, &secret, Timestamp(0), expires_at.map(Timestamp)).with_id(KeyId(id))
+    }
+
     #[test]
     fn a_key_is_an_object_without_its_digest() {
-        let secret = ApiKeySecret::from_entropy(&[0; 32]);
-        let key = NewApiKey::new(
-            KeyName::parse("web").unwrap(),
-            &secret,
-            Timestamp(0),
-            Some(Timestamp(86_400_000)),
-        );
-        let listed = text(ListForm::Json, &vec![key.with_id(KeyId(7))].into(), Timestamp(5));
+        let key = key(7, "web", KeyRights::Full, Some(86_400_000));
+        let listed = text(ListForm::Json, &vec![key].into(), Timestamp(5));
         let expected = serde_json::json!([{
             "id": 7,
             "name": "web",
@@ -109,17 +109,12 @@ mod tests {
 
     #[test]
     fn keys_are_listed_in_columns() {
-        let key = |id, name, expires_at| {
-            let rights = if name == "x" { KeyRights::ReadOnly } else { KeyRights::Full };
-            let secret = ApiKeySecret::with_rights(&[0; 32], rights);
-            NewApiKey::new(KeyName::parse(name).unwrap(), &secret, Timestamp(0), expires_at)
-                .with_id(KeyId(id))
-        };
+        assert_eq!(text(ListForm::Table, &vec![].into(), Timestamp(0)).lines().count(), 1);
         let mut keys = [
-            key(9, "web", None),
-            key(10, "warehouse", Some(Timestamp(86_400_000))),
-            key(11, "x", None),
-            key(12, "soon", Some(Timestamp(3 * 86_400_000 + 5_000))),
+            key(9, "web", KeyRights::Full, None),
+            key(10, "warehouse", KeyRights::Full, Some(86_400_000)),
+            key(11, "x", KeyRights::ReadOnly, None),
+            key(12, "soon", KeyRights::Full, Some(3 * 86_400_000 + 5_000)),
         ];
         keys[0].last_used_at = Some(Timestamp(5_000));
         keys[2].revoked_at = Some(Timestamp(1));
@@ -133,10 +128,5 @@ ID  NAME       PREFIX     STATE    CREATED               EXPIRES                
 12  soon       pst_0000…  live     1970-01-01T00:00:00Z  1970-01-04T00:00:05Z (soon)  -                     full
 "
         );
-    }
-
-    #[test]
-    fn a_list_without_keys_is_a_heading() {
-        assert_eq!(text(ListForm::Table, &vec![].into(), Timestamp(0)).lines().count(), 1);
     }
 }

@@ -5,8 +5,8 @@ use std::{
 };
 
 use petstore_domain::{
-    ApiKeySecret, Clock as _, CorruptKey, Corruption, KeyId, KeyName, KeyStore, MockKeyStore,
-    NewApiKey, SaveOutcome, StoreError, StoredKeys, Timestamp, load_keys,
+    ApiKey, ApiKeySecret, Clock as _, KeyDigest, KeyId, KeyName, KeyStore, MockKeyStore, NewApiKey,
+    SaveOutcome, StoreError, Timestamp, load_keys,
 };
 use petstore_memory::MemoryStore;
 use tempfile::TempDir;
@@ -15,10 +15,6 @@ use super::{FirstKey, ensure};
 use crate::system::{Failure, Recorded, SystemClock};
 
 const TARGET: &str = "http://127.0.0.1:4321/v1/pets";
-
-fn new_store() -> MemoryStore {
-    MemoryStore::new()
-}
 
 fn terminal() -> Recorded {
     Recorded { is_terminal: true, ..Recorded::default() }
@@ -34,15 +30,8 @@ async fn first(
     ensure(keys, file.map(Path::to_owned), &first_key, out).await
 }
 
-/// Returns the key that another process has created.
-fn another() -> StoredKeys {
-    let secret = ApiKeySecret::from_entropy(&[7; 32]);
-    let name = KeyName::parse("default").unwrap();
-    vec![NewApiKey::new(name, &secret, Timestamp(0), None).with_id(KeyId(1))].into()
-}
-
 /// Returns the digests of the live keys.
-async fn live(keys: &dyn KeyStore) -> Vec<petstore_domain::KeyDigest> {
+async fn live(keys: &dyn KeyStore) -> Vec<KeyDigest> {
     let stored = load_keys(keys).await.unwrap();
     let live = stored.live(SystemClock.now());
     live.inspect(|key| assert_eq!(key.name.as_str(), "default")).map(|key| key.digest).collect()
@@ -50,7 +39,7 @@ async fn live(keys: &dyn KeyStore) -> Vec<petstore_domain::KeyDigest> {
 
 #[tokio::test]
 async fn a_terminal_shows_the_first_key_once_with_an_example_request() {
-    let (admin, mut out) = (new_store(), terminal());
+    let (admin, mut out) = (MemoryStore::new(), terminal());
     let (_folder, file) = place();
     first(&admin, Some(&file), &mut out).await.unwrap();
     assert!(!file.exists());
@@ -67,7 +56,7 @@ async fn a_terminal_shows_the_first_key_once_with_an_example_request() {
 #[tokio::test]
 async fn if_the_terminal_fails_the_key_is_not_created_or_is_revoked() {
     for (breaks_after, known) in [(0, 0), (1, 1)] {
-        let admin = new_store();
+        let admin = MemoryStore::new();
         let mut breaking = Recorded { breaks_after: Some(breaks_after), ..terminal() };
         let failure = first(&admin, None, &mut breaking).await.unwrap_err();
         assert_eq!(failure.to_string().contains("was revoked"), known == 1, "{failure}");
@@ -92,7 +81,7 @@ fn left(folder: &TempDir) -> (Vec<String>, Option<String>) {
 
 #[tokio::test]
 async fn without_a_terminal_the_first_key_is_in_a_file_for_its_owner() {
-    let (admin, mut out, (folder, file)) = (new_store(), Recorded::default(), place());
+    let (admin, mut out, (folder, file)) = (MemoryStore::new(), Recorded::default(), place());
     first(&admin, Some(&file), &mut out).await.unwrap();
     assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
     let (names, text) = left(&folder);
@@ -111,7 +100,7 @@ async fn without_a_terminal_and_a_usable_file_no_key_is_created() {
     fs::write(&file, "theirs").unwrap();
     let nowhere = folder.path().join("nowhere/petstore.db.key");
     for place in [None, Some(&*file), Some(&*nowhere)] {
-        let (admin, mut out) = (new_store(), Recorded::default());
+        let (admin, mut out) = (MemoryStore::new(), Recorded::default());
         first(&admin, place, &mut out).await.unwrap();
         assert!(load_keys(&admin).await.unwrap().is_empty(), "{place:?}");
         assert_eq!(out.answers, "");
@@ -123,27 +112,39 @@ async fn without_a_terminal_and_a_usable_file_no_key_is_created() {
 async fn the_key_file_of_an_interrupted_start_is_used() {
     let secret = ApiKeySecret::from_entropy(&[7; 32]);
     let text = format!("{}\n", secret.expose());
-    let ((folder, file), admin) = (place(), new_store());
+    let ((folder, file), admin) = (place(), MemoryStore::new());
     fs::write(&file, &text).unwrap();
     first(&admin, Some(&file), &mut Recorded::default()).await.unwrap();
     assert_eq!(live(&admin).await, [secret.digest()]);
     assert_eq!(left(&folder), (vec!["petstore.db.key".to_owned()], Some(text)));
 }
 
+/// Returns a store that is empty for the first two loads, and then has the key of another process. Its save has the
+/// outcome of `save`.
+fn contested(
+    save: impl FnOnce(&ApiKey) -> Result<SaveOutcome, StoreError> + Send + 'static,
+) -> MockKeyStore {
+    let mut keys = MockKeyStore::new();
+    keys.expect_load().times(2).returning(|_| Ok(Some(vec![].into())));
+    keys.expect_save().return_once(move |_, changed, _| save(&changed[0]));
+    let secret = ApiKeySecret::from_entropy(&[7; 32]);
+    let name = KeyName::parse("default").unwrap();
+    let another = NewApiKey::new(name, &secret, Timestamp(0), None).with_id(KeyId(1));
+    keys.expect_load().returning(move |_| Ok(Some(vec![another.clone()].into())));
+    keys
+}
+
 #[tokio::test]
 async fn no_file_is_left_if_the_store_fails_or_has_a_key_meanwhile() {
     for fails in [false, true] {
-        let mut keys = MockKeyStore::new();
         let (folder, file) = place();
         let key_file = file.clone();
-        keys.expect_load().times(2).returning(|_| Ok(Some(vec![].into())));
-        keys.expect_save().once().returning(move |_, changed, _| {
+        let keys = contested(move |key| {
             // A crash at this moment leaves the key in the file.
             let written = fs::read_to_string(&key_file).unwrap();
-            assert_eq!(ApiKeySecret::new(written.trim_end()).digest(), changed[0].digest);
+            assert_eq!(ApiKeySecret::new(written.trim_end()).digest(), key.digest);
             if fails { Err(StoreError::unavailable("gone")) } else { Ok(SaveOutcome::Conflict) }
         });
-        keys.expect_load().returning(|_| Ok(Some(another())));
         let made = first(&keys, Some(&file), &mut Recorded::default()).await;
         assert_eq!(made.is_err(), fails);
         assert_eq!(left(&folder), (vec![], None));
@@ -151,24 +152,8 @@ async fn no_file_is_left_if_the_store_fails_or_has_a_key_meanwhile() {
 }
 
 #[tokio::test]
-async fn no_first_key_is_created_beside_a_corrupt_key() {
-    let mut keys = MockKeyStore::new(); // Fails if a key is saved.
-    let corruption = Corruption::new("API key 1", "a digest has 32 bytes");
-    let corrupt = vec![CorruptKey { id: None, name: None, corruption }];
-    let stored = StoredKeys { corrupt, ..vec![].into() };
-    keys.expect_load().returning(move |_| Ok(Some(stored.clone())));
-    let mut out = terminal();
-    first(&keys, None, &mut out).await.unwrap();
-    assert_eq!(out.answers, "");
-}
-
-#[tokio::test]
 async fn a_key_created_by_another_process_is_not_shown() {
-    let mut keys = MockKeyStore::new();
-    keys.expect_load().times(2).returning(|_| Ok(Some(vec![].into())));
-    keys.expect_save().once().returning(|_, _, _| Ok(SaveOutcome::Conflict));
-    keys.expect_load().returning(|_| Ok(Some(another())));
     let mut out = terminal();
-    first(&keys, None, &mut out).await.unwrap();
+    first(&contested(|_| Ok(SaveOutcome::Conflict)), None, &mut out).await.unwrap();
     assert!(!out.answers.contains("pst_"), "{}", out.answers);
 }

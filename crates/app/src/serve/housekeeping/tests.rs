@@ -10,22 +10,25 @@ use std::{
 use async_trait::async_trait;
 use petstore_domain::{
     AddError, Added, ApiKeySecret, Catalogue, CatalogueVersion, Corruption, IdempotencyRequest,
-    KeyChanges, KeyId, KeyName, KeyRing, ManualClock, MockKeyStore, MockPetRepository, NewApiKey,
-    NewPet, Pet, PetId, PetPage, PetQuery, PetRepository, Purged, StoreError, StoredKeys,
-    Timestamp, Versioned,
+    KeyChanges, KeyId, KeyName, KeyRing, ManualClock, MockKeyStore, NewApiKey, NewPet, Pet, PetId,
+    PetPage, PetQuery, PetRepository, Purged, StoreError, StoredKeys, Timestamp, Versioned,
 };
 use tokio::{
     task::JoinHandle,
-    time::{self, Instant, advance, timeout},
+    time::{self, Instant, advance},
 };
 
-use super::{PURGE_EVERY, finish, is_due, purge_expired, run, take_new};
+use super::{PURGE_EVERY, finish, is_due, run, take_new};
 
-/// A repository of four slow batches to purge, and the time at which each batch began.
-struct Slow(Arc<Mutex<Vec<Instant>>>);
+/// A repository of expired records. Keeps the time at which each batch began.
+struct Purges {
+    /// The time that a batch takes, in milliseconds, and its result: full, not full, or a failure.
+    batch: fn(usize) -> (u64, Result<bool, StoreError>),
+    began: Mutex<Vec<Instant>>,
+}
 
 #[async_trait]
-impl PetRepository for Slow {
+impl PetRepository for Purges {
     async fn add(&self, _: NewPet, _: Option<IdempotencyRequest>) -> Result<Added, AddError> {
         unreachable!()
     }
@@ -39,13 +42,11 @@ impl PetRepository for Slow {
     }
 
     async fn purge_expired(&self, _: Timestamp, limit: u32) -> Result<Purged, StoreError> {
-        let number = {
-            let mut batches = self.0.lock().unwrap();
-            batches.push(Instant::now());
-            batches.len()
-        };
-        time::sleep(Duration::from_millis(if number <= 2 { 20 } else { 30 })).await;
-        Ok(Purged::up_to(limit, limit - u32::from(number == 4)))
+        let number = self.began.lock().unwrap().len();
+        self.began.lock().unwrap().push(Instant::now());
+        let (millis, is_full) = (self.batch)(number);
+        time::sleep(Duration::from_millis(millis)).await;
+        Ok(Purged::up_to(limit, limit - u32::from(!is_full?)))
     }
 
     fn version(&self) -> Option<CatalogueVersion> {
@@ -53,12 +54,15 @@ impl PetRepository for Slow {
     }
 }
 
-/// Running housekeeping, on mocks that count calls.
+fn gone() -> StoreError {
+    StoreError::unavailable("gone")
+}
+
+/// Running housekeeping.
 struct House {
+    pets: Arc<Purges>,
     /// The number of times that key uses were stored.
     noted: Arc<AtomicUsize>,
-    /// The number of purge batches.
-    purged: Arc<AtomicUsize>,
     /// The number of times that the keys were loaded.
     loaded: Arc<AtomicUsize>,
     ring: Arc<KeyRing>,
@@ -66,6 +70,11 @@ struct House {
 }
 
 impl House {
+    /// Returns the number of purge batches.
+    fn purged(&self) -> usize {
+        self.pets.began.lock().unwrap().len()
+    }
+
     /// Aborts the task and stores the pending key uses, as a service does when it stops.
     async fn stop(&self) {
         self.task.abort();
@@ -73,11 +82,12 @@ impl House {
     }
 }
 
-/// Starts housekeeping on a store that fails, or has `batches` full batches to purge.
-fn house(fails: bool, batches: usize) -> House {
-    let [noted, purged, loaded] = [0; 3].map(|zero| Arc::new(AtomicUsize::new(zero)));
-    let listed = loaded.clone();
-    let (note, purge) = (noted.clone(), purged.clone());
+/// Starts housekeeping. If the first batch of a purge fails, calls for keys fail too.
+fn house(batch: fn(usize) -> (u64, Result<bool, StoreError>)) -> House {
+    let pets = Arc::new(Purges { batch, began: Mutex::default() });
+    let fails = batch(0).1.is_err();
+    let [noted, loaded] = [(); 2].map(|()| Arc::<AtomicUsize>::default());
+    let (note, listed) = (noted.clone(), loaded.clone());
     let mut keys = MockKeyStore::new();
     let secret = ApiKeySecret::from_entropy(&[0; 32]);
     let key = NewApiKey::new(KeyName::parse("web").unwrap(), &secret, Timestamp(0), None);
@@ -86,36 +96,27 @@ fn house(fails: bool, batches: usize) -> House {
     keys.expect_load_changes().returning(move |_| Ok(changes.clone()));
     keys.expect_load().returning(move |_| {
         listed.fetch_add(1, Ordering::Relaxed);
-        if fails { Err(StoreError::unavailable("gone")) } else { Ok(Some(stored.clone())) }
+        if fails { Err(gone()) } else { Ok(Some(stored.clone())) }
     });
     keys.expect_note_uses().returning(move |_| {
         note.fetch_add(1, Ordering::Relaxed);
-        if fails { Err(StoreError::unavailable("gone")) } else { Ok(()) }
-    });
-    let mut pets = MockPetRepository::new();
-    pets.expect_purge_expired().returning(move |_, limit| {
-        let before = purge.fetch_add(1, Ordering::Relaxed);
-        match (fails, before < batches) {
-            (true, _) => Err(StoreError::unavailable("gone")),
-            (false, true) => Ok(Purged::up_to(limit, limit)),
-            (false, false) => Ok(Purged::up_to(limit, limit - 1)),
-        }
+        if fails { Err(gone()) } else { Ok(()) }
     });
     let clock = Arc::new(ManualClock::new(Timestamp(0)));
     let keys = Arc::new(keys);
     let ring = Arc::new(KeyRing::new(keys.clone(), clock.clone(), None));
-    let catalogue = Arc::new(Catalogue::new(Arc::new(pets), clock));
+    let catalogue = Arc::new(Catalogue::new(pets.clone(), clock));
     let task = tokio::spawn(run(ring.clone(), keys, catalogue, Arc::new(|_, _| ())));
-    House { noted, purged, loaded, ring, task }
+    House { pets, noted, loaded, ring, task }
 }
 
 #[tokio::test(start_paused = true)]
 async fn expiring_keys_are_searched_at_the_start_and_once_a_day() {
-    let house = house(false, 0);
+    let house = house(|_| (0, Ok(false)));
     time::sleep(Duration::from_secs(1)).await;
     assert_eq!(house.loaded.load(Ordering::Relaxed), 1);
-    time::sleep(Duration::from_hours(24 * 3)).await;
-    assert_eq!(house.loaded.load(Ordering::Relaxed), 4);
+    time::sleep(Duration::from_hours(24)).await;
+    assert_eq!(house.loaded.load(Ordering::Relaxed), 2);
     house.stop().await;
 }
 
@@ -127,7 +128,7 @@ async fn use_key(ring: &KeyRing) {
 
 #[tokio::test(start_paused = true)]
 async fn uses_are_noted_every_five_seconds_and_at_the_end() {
-    let house = house(false, 0);
+    let house = house(|_| (0, Ok(false)));
     use_key(&house.ring).await;
     time::sleep(Duration::from_millis(4_900)).await;
     assert_eq!(house.noted.load(Ordering::Relaxed), 0);
@@ -135,7 +136,7 @@ async fn uses_are_noted_every_five_seconds_and_at_the_end() {
     assert_eq!(house.noted.load(Ordering::Relaxed), 1);
     house.stop().await;
 
-    let house = self::house(false, 0);
+    let house = self::house(|_| (0, Ok(false)));
     use_key(&house.ring).await;
     house.stop().await;
     assert_eq!(house.noted.load(Ordering::Relaxed), 1);
@@ -143,11 +144,11 @@ async fn uses_are_noted_every_five_seconds_and_at_the_end() {
 
 #[tokio::test(start_paused = true)]
 async fn a_failing_store_is_tried_again_in_the_next_round() {
-    let house = house(true, 0);
+    let house = house(|_| (0, Err(gone())));
     use_key(&house.ring).await;
     time::sleep(Duration::from_secs(121)).await;
     assert_eq!(house.noted.load(Ordering::Relaxed), 24);
-    assert_eq!(house.purged.load(Ordering::Relaxed), 2);
+    assert_eq!(house.purged(), 2);
     // The search for keys that expire soon does not wait for the next day.
     assert_eq!(house.loaded.load(Ordering::Relaxed), 3);
     house.stop().await;
@@ -155,42 +156,39 @@ async fn a_failing_store_is_tried_again_in_the_next_round() {
 
 #[tokio::test(start_paused = true)]
 async fn expired_records_are_purged_every_minute_until_none_is_left() {
-    let house = house(false, 5_000);
+    let house = house(|number| (0, Ok(number < 500)));
     time::sleep(Duration::from_secs(59)).await;
-    assert_eq!(house.purged.load(Ordering::Relaxed), 0);
+    assert_eq!(house.purged(), 0);
     time::sleep(Duration::from_secs(30)).await;
-    assert_eq!(house.purged.load(Ordering::Relaxed), 5_001);
+    assert_eq!(house.purged(), 501);
     time::sleep(Duration::from_mins(1)).await;
-    assert_eq!(house.purged.load(Ordering::Relaxed), 5_002);
+    assert_eq!(house.purged(), 502);
     house.stop().await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn uses_are_noted_during_a_purge_and_a_stop_ends_it_at_once() {
-    let house = house(false, usize::MAX);
+    let house = house(|_| (0, Ok(true)));
     time::sleep(Duration::from_secs(61)).await;
-    assert!(house.purged.load(Ordering::Relaxed) > 500);
+    assert!(house.purged() > 500);
     use_key(&house.ring).await;
     time::sleep(Duration::from_secs(5)).await;
     assert_eq!(house.noted.load(Ordering::Relaxed), 1);
 
     let stopping = Instant::now();
-    let purged = house.purged.load(Ordering::Relaxed);
+    let purged = house.purged();
     house.stop().await;
     assert!(stopping.elapsed() < Duration::from_millis(10), "{:?}", stopping.elapsed());
-    assert!(house.purged.load(Ordering::Relaxed) <= purged + 1);
+    assert!(house.purged() <= purged + 1);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_purge_pauses_after_each_batch_for_as_long_as_it_took() {
-    let batches = Arc::<Mutex<Vec<_>>>::default();
-    let pets = Arc::new(Slow(Arc::clone(&batches)));
-    let catalogue = Catalogue::new(pets, Arc::new(ManualClock::new(Timestamp(0))));
     let first = Instant::now() + PURGE_EVERY;
-    let rounds = timeout(2 * PURGE_EVERY, purge_expired(&catalogue));
-    rounds.await.unwrap_err();
-    let batches = batches.lock().unwrap();
-    let starts: Vec<_> = batches.iter().map(|at| (*at - first).as_millis()).collect();
+    let house = house(|number| (if number < 2 { 20 } else { 30 }, Ok(number < 3)));
+    time::sleep(2 * PURGE_EVERY).await;
+    let began = house.pets.began.lock().unwrap();
+    let starts: Vec<_> = began.iter().map(|at| (*at - first).as_millis()).collect();
     assert_eq!(starts, [0, 40, 80, 140]);
 }
 

@@ -1,5 +1,4 @@
 use std::{
-    fmt,
     sync::{
         Arc,
         atomic::{AtomicUsize, Ordering},
@@ -7,7 +6,6 @@ use std::{
     time::Duration,
 };
 
-use async_trait::async_trait;
 use petstore_domain::StoreError;
 use petstore_memory::MemoryStore;
 use tokio::{runtime::Handle, time::timeout};
@@ -15,7 +13,7 @@ use tokio::{runtime::Handle, time::timeout};
 use super::{Opening, ServedStore};
 use crate::{
     serve::tests::config,
-    stores::{BoxError, OpenOptions, OpenStore, StoreArg, StoreLocation},
+    stores::{OpenStore, StoreArg, tests::OpensWith},
     system::Signals,
 };
 
@@ -32,43 +30,27 @@ impl Counts {
     }
 }
 
-/// A location of memory stores.
-struct Late {
-    counts: Arc<Counts>,
-    /// `true` if the opened stores have the ports of a handover.
-    has_ports: bool,
-    /// `true` if the first attempt to open a store fails.
-    waits: bool,
-}
-
-impl fmt::Display for Late {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("late:")
-    }
-}
-
-#[async_trait]
-impl StoreLocation for Late {
-    async fn open(&self, _: OpenOptions) -> Result<OpenStore, BoxError> {
-        if self.counts.opened.fetch_add(1, Ordering::SeqCst) == 0 && self.waits {
+/// Names memory stores. The first attempt to open a store that `waits` fails. Stores with `has_ports` have the ports of
+/// a handover.
+fn memory(counts: &Arc<Counts>, has_ports: bool, waits: bool) -> StoreArg {
+    let counts = counts.clone();
+    let open = move || {
+        if counts.opened.fetch_add(1, Ordering::SeqCst) == 0 && waits {
             return Err(StoreError::unavailable("it is away").into());
         }
-        let (store, counts) = (Arc::new(MemoryStore::new()), self.counts.clone());
+        let (store, counts) = (Arc::new(MemoryStore::new()), counts.clone());
         let open = OpenStore::new(store.clone()).with_close(async move {
             counts.closed.fetch_add(1, Ordering::SeqCst);
         });
-        Ok(if self.has_ports {
-            open.with_archive(store.clone()).with_handover(store)
-        } else {
-            open
-        })
-    }
+        Ok(if has_ports { open.with_archive(store.clone()).with_handover(store) } else { open })
+    };
+    StoreArg { location: Arc::new(OpensWith(open)), is_persistent: true }
 }
 
-fn opening(first: Late, next: Late) -> Opening {
+fn opening(first: StoreArg, next: StoreArg) -> Opening {
     let mut args = config("petstore serve --no-upgrade").args;
-    args.store.store = StoreArg { location: Arc::new(first), is_persistent: true };
-    args.next_store = Some(StoreArg { location: Arc::new(next), is_persistent: true });
+    args.store.store = first;
+    args.next_store = Some(next);
     Opening {
         args,
         first_key: None,
@@ -79,44 +61,35 @@ fn opening(first: Late, next: Late) -> Opening {
 
 #[tokio::test(start_paused = true)]
 async fn a_late_store_without_handover_ports_is_closed() {
-    let counts = [(); 2].map(|()| Arc::<Counts>::default());
-    let [first, next] = counts.each_ref().map(|counts| Late {
-        counts: counts.clone(),
-        has_ports: false,
-        waits: true,
-    });
-    let opening = opening(first, next);
+    let counts = Arc::<Counts>::default();
+    let next = memory(&Arc::default(), false, true);
+    let opening = opening(memory(&counts, false, true), next);
     let tasks = Handle::current().metrics().num_alive_tasks();
     let mut served = ServedStore::open(opening).await.unwrap();
     let ended = timeout(Duration::from_mins(1), served.watching.join_next()).await;
     let failure = ended.unwrap().unwrap().unwrap();
     assert!(format!("{failure:?}").contains("cannot be handed over"), "{failure:?}");
-    assert_eq!(counts[0].both(), (2, 1));
+    assert_eq!(counts.both(), (2, 1));
     served.close().await;
     assert_eq!(Handle::current().metrics().num_alive_tasks(), tasks);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_next_store_without_handover_ports_is_closed_each_time() {
-    let counts = [(); 2].map(|()| Arc::<Counts>::default());
-    let [first, next] = [0, 1].map(|place| Late {
-        counts: counts[place].clone(),
-        has_ports: place == 0,
-        waits: place == 0,
-    });
-    let opening = opening(first, next);
+    let [first, next] = [(); 2].map(|()| Arc::<Counts>::default());
+    let opening = opening(memory(&first, true, true), memory(&next, false, false));
     let tasks = Handle::current().metrics().num_alive_tasks();
     let served = ServedStore::open(opening).await.unwrap();
     timeout(Duration::from_mins(1), async {
-        while counts[1].both().1 < 3 {
+        while next.both().1 < 3 {
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
     })
     .await
     .unwrap();
     served.close().await;
-    let (opened, closed) = counts[1].both();
+    let (opened, closed) = next.both();
     assert!(closed == opened || closed + 1 == opened, "{opened} opened, {closed} closed");
-    assert_eq!(counts[0].both(), (2, 1));
+    assert_eq!(first.both(), (2, 1));
     assert_eq!(Handle::current().metrics().num_alive_tasks(), tasks);
 }

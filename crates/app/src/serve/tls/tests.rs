@@ -1,13 +1,14 @@
 mod pair;
 
 use std::{
-    fs, io,
-    sync::{Arc, LazyLock, Mutex},
+    fs,
+    sync::{Arc, LazyLock},
     time::Duration,
 };
 
 use petstore_domain::{Clock as _, Timestamp};
-use rcgen::date_time_ymd;
+use rcgen::{CertificateParams, date_time_ymd};
+use tempfile::TempDir;
 use tokio::time;
 use tracing::{
     Dispatch,
@@ -15,68 +16,78 @@ use tracing::{
 };
 
 use super::{NOTICE, PairFiles, Tls};
-use crate::system::SystemClock;
+use crate::system::{Memory, SystemClock};
 
 const DAY: Duration = Duration::from_hours(24);
 
-/// The events of this thread since [`Log::start`], as text.
-#[derive(Clone, Default)]
-pub(in crate::serve) struct Log(Arc<Mutex<Vec<u8>>>);
+/// Records the events of this thread until the guard is dropped.
+pub(in crate::serve) fn record_events() -> (Memory, DefaultGuard) {
+    // With one subscriber, tracing disables a callsite for good if a thread without a subscriber reaches it first. A
+    // second subscriber prevents this.
+    static SECOND: LazyLock<Dispatch> = LazyLock::new(|| Dispatch::new(NoSubscriber::new()));
+    LazyLock::force(&SECOND);
+    let log = Memory::default();
+    let lines = log.clone();
+    let subscriber = tracing_subscriber::fmt()
+        .with_max_level(tracing::Level::DEBUG)
+        .with_ansi(false)
+        .with_writer(move || lines.clone());
+    (log, set_default(subscriber.finish()))
+}
 
-impl io::Write for Log {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.lock().unwrap().write(bytes)
+/// A certificate file and a key file in a temporary folder.
+pub(in crate::serve) struct Files {
+    _folder: TempDir,
+    files: PairFiles,
+}
+
+impl Files {
+    fn new(certificate: impl AsRef<[u8]>, key: impl AsRef<[u8]>) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let [certificate_file, key_file] =
+            ["cert.pem", "key.pem"].map(|name| folder.path().join(name));
+        fs::write(&certificate_file, certificate).unwrap();
+        fs::write(&key_file, key).unwrap();
+        let files = PairFiles { certificate: certificate_file, key: key_file };
+        Self { _folder: folder, files }
     }
 
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
+    /// Returns the files of a valid certificate and its key.
+    pub(in crate::serve) fn generated() -> Self {
+        let [certificate, key] = generated(&params());
+        Self::new(certificate, key)
+    }
+
+    /// Returns the flags that name the files.
+    pub(in crate::serve) fn flags(&self) -> String {
+        let PairFiles { certificate, key } = &self.files;
+        format!("--tls-cert {} --tls-key {}", certificate.display(), key.display())
     }
 }
 
-impl Log {
-    pub(in crate::serve) fn start() -> (Self, DefaultGuard) {
-        // With one subscriber, tracing disables a callsite for good if a thread without a subscriber reaches it first.
-        // A second subscriber prevents this.
-        static SECOND: LazyLock<Dispatch> = LazyLock::new(|| Dispatch::new(NoSubscriber::new()));
-        LazyLock::force(&SECOND);
-        let log = Self::default();
-        let lines = log.clone();
-        let subscriber = tracing_subscriber::fmt()
-            .with_max_level(tracing::Level::DEBUG)
-            .with_ansi(false)
-            .with_writer(move || lines.clone());
-        (log, set_default(subscriber.finish()))
-    }
+fn params() -> CertificateParams {
+    CertificateParams::new(vec!["localhost".to_owned()]).unwrap()
+}
 
-    /// Returns the lines until now.
-    pub(in crate::serve) fn text(&self) -> String {
-        String::from_utf8(self.0.lock().unwrap().clone()).unwrap()
-    }
-
-    /// Removes the lines until now. Returns how many of them contain `what`.
-    pub(in crate::serve) fn take(&self, what: &str) -> usize {
-        let bytes = std::mem::take(&mut *self.0.lock().unwrap());
-        String::from_utf8(bytes).unwrap().lines().filter(|line| line.contains(what)).count()
-    }
+/// Returns a self-signed certificate and its key in PEM.
+fn generated(params: &CertificateParams) -> [String; 2] {
+    let key = rcgen::KeyPair::generate().unwrap();
+    [params.self_signed(&key).unwrap().pem(), key.serialize_pem()]
 }
 
 /// Returns TLS with a certificate that is valid from `from` until `until`.
 fn tls(from: Timestamp, until: Timestamp) -> Arc<Tls> {
-    let folder = tempfile::tempdir().unwrap();
-    let [certificate, key] = ["cert.pem", "key.pem"].map(|name| folder.path().join(name));
-    let pair = rcgen::KeyPair::generate().unwrap();
-    let mut params = rcgen::CertificateParams::new(vec!["localhost".to_owned()]).unwrap();
+    let mut params = params();
     [params.not_before, params.not_after] =
         [from, until].map(|at| date_time_ymd(1970, 1, 1) + at.since(Timestamp(0)).unwrap());
-    fs::write(&certificate, params.self_signed(&pair).unwrap().pem()).unwrap();
-    fs::write(&key, pair.serialize_pem()).unwrap();
-    Tls::new(PairFiles { certificate, key }).unwrap().0
+    let [certificate, key] = generated(&params);
+    Tls::new(Files::new(certificate, key).files).unwrap().0
 }
 
 #[tokio::test(start_paused = true)]
 async fn the_validity_of_a_certificate_is_logged_at_the_start_and_once_a_day() {
     let now = SystemClock.now();
-    let (log, _guard) = Log::start();
+    let (log, _guard) = record_events();
     for (from, until, says) in [
         (now.minus(DAY), now.plus(NOTICE + DAY), "the TLS certificate is valid"),
         (now.minus(DAY), now.plus(NOTICE).minus(DAY), "the TLS certificate expires soon"),

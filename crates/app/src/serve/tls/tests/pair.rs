@@ -1,9 +1,8 @@
 use std::{fs, path::PathBuf, process::Command};
 
 use petstore_testing::or_skip_without;
-use tempfile::TempDir;
 
-use super::PairFiles;
+use super::{Files, generated, params};
 
 /// An X.509 certificate of version 1.
 const VERSION_1: &str = "\
@@ -18,30 +17,7 @@ f0N0IeyuJw==
 -----END CERTIFICATE-----
 ";
 
-/// A certificate file and a key file in a temporary folder.
-struct Files {
-    _folder: TempDir,
-    files: PairFiles,
-}
-
 impl Files {
-    fn new(certificate: impl AsRef<[u8]>, key: impl AsRef<[u8]>) -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let [certificate_file, key_file] =
-            ["cert.pem", "key.pem"].map(|name| folder.path().join(name));
-        fs::write(&certificate_file, certificate).unwrap();
-        fs::write(&key_file, key).unwrap();
-        let files = PairFiles { certificate: certificate_file, key: key_file };
-        Self { _folder: folder, files }
-    }
-
-    /// Returns a valid certificate and its key.
-    fn generated() -> [String; 2] {
-        let key = rcgen::KeyPair::generate().unwrap();
-        let params = rcgen::CertificateParams::new(vec!["localhost".to_owned()]).unwrap();
-        [params.self_signed(&key).unwrap().pem(), key.serialize_pem()]
-    }
-
     fn refusal(&self) -> Option<String> {
         self.files.read().err()
     }
@@ -88,20 +64,15 @@ fn every_supported_kind_of_key_is_accepted() {
 
 #[test]
 fn the_error_for_an_unsupported_key_lists_the_supported_kinds() {
-    let [certificate, _] = Files::generated();
+    let [certificate, _] = generated(&params());
+    let unsupported = "this kind of key is not supported";
     for (words, reason) in [
-        (
-            "genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-521",
-            "this kind of key is not supported",
-        ),
-        ("ecparam -name secp256k1 -genkey -noout", "this kind of key is not supported"),
-        (
-            "genpkey -algorithm RSA -pkeyopt rsa_keygen_bits:1024",
-            "this kind of key is not supported",
-        ),
-        ("genpkey -algorithm ED448", "this kind of key is not supported"),
+        ("genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-521", unsupported),
+        ("ecparam -name secp256k1 -genkey -noout", unsupported),
+        ("genpkey -algorithm RSA -pkeyopt rsa_keygen_bits:1024", unsupported),
+        ("genpkey -algorithm ED448", unsupported),
         ("genpkey -algorithm ED25519 -aes128 -pass pass:hush-hush", "it is encrypted"),
-        ("genrsa -aes128 -traditional -passout pass:hush-hush 2048", "it is encrypted"),
+        ("genrsa -aes128 -traditional -passout pass:hush-hush 1024", "it is encrypted"),
     ] {
         let Some(key) = openssl(words) else { return };
         Files::new(&certificate, key).refuse_the_key(reason);
@@ -110,7 +81,7 @@ fn the_error_for_an_unsupported_key_lists_the_supported_kinds() {
 
 #[test]
 fn the_error_for_a_damaged_key_quotes_no_part_of_it() {
-    let [certificate, key] = Files::generated();
+    let [certificate, key] = generated(&params());
     let lines: Vec<_> = key.lines().collect();
     let ill_formed = "the file is not well-formed PEM";
     for (damaged, reason) in [
@@ -131,7 +102,7 @@ fn the_error_for_a_damaged_key_quotes_no_part_of_it() {
 
 #[test]
 fn the_error_for_an_unusable_certificate_names_its_file_and_the_reason() {
-    let [certificate, key] = Files::generated();
+    let [certificate, key] = generated(&params());
     let version_1 = "the first certificate is not X.509 version 3";
     for (damaged, reason) in [
         (VERSION_1.to_owned(), version_1),
@@ -145,7 +116,7 @@ fn the_error_for_an_unusable_certificate_names_its_file_and_the_reason() {
         assert!(refusal.contains(&reason), "{refusal}");
     }
     let mut files = Files::new(&certificate, &key);
-    fs::write(&files.files.key, &Files::generated()[1]).unwrap();
+    fs::write(&files.files.key, &generated(&params())[1]).unwrap();
     assert!(files.refusal().unwrap().contains("does not belong to the certificate"));
     files.files.key = PathBuf::from("/nowhere/key.pem");
     assert_eq!(
