@@ -51,9 +51,6 @@ const REOPENED: &str = "reopening_keeps_what_was_acknowledged";
 const REPLAY: &str = "a_replay_returns_the_animal_of_its_request";
 
 pub(crate) const FLAWS: &[Flaw] = &[
-    Flaw::new("a record never expires", &[EXPIRY], |it| {
-        change_request(it, |_, request| request.cutoff = Timestamp(i64::MIN));
-    }),
     Flaw::new("a record expires a millisecond too late", &[EXPIRY], |it| {
         change_request(it, |_, request| request.cutoff.0 -= 1);
     }),

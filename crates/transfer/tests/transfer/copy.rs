@@ -43,23 +43,23 @@ async fn copy_with_states(
 }
 
 #[tokio::test]
-async fn a_copy_holds_all_but_expired_records_and_assigns_higher_identifiers() {
+async fn a_copy_holds_all_but_expired_records_and_a_repeated_copy_changes_nothing() {
     let (from, to) = (store(), store());
-    fill(&from, 22_000).await;
+    fill(&from, 3).await;
     let web = key(&from, 1, "web").await;
     let old = add(&from, "Old", Some((id(1), START.minus(Duration::from_hours(24))))).await;
     add(&from, "New", Some((id(2), START))).await;
 
     let copied = copy(&from, to.clone()).await.unwrap();
-    assert_eq!(
-        copied,
-        CopySummary { found: 0, pets: 22_002, keys: 1, records: 1, was_marked: false }
-    );
+    assert_eq!(copied, CopySummary { found: 0, pets: 5, keys: 1, records: 1, was_marked: false });
     let (ours, theirs) = (held(&*from).await, held(&*to).await);
     assert_eq!((&ours.0, &ours.1), (&theirs.0, &theirs.1));
     let ids: Vec<_> = theirs.2.iter().map(|record| record.id).collect();
     assert_eq!(ids, [id(2)], "the record of {old:?} has expired");
-    assert_eq!(add(&to, "Next", None).await.id.0, 22_003);
+    let again = copy(&from, to.clone()).await.unwrap();
+    assert_eq!(again, CopySummary { found: 5, pets: 0, ..copied });
+    assert_eq!(held(&*to).await, theirs);
+    assert_eq!(add(&to, "Next", None).await.id.0, 6);
     assert_eq!((web.id, key(&to, 2, "next").await.id), (KeyId(1), KeyId(2)));
 }
 
@@ -85,17 +85,6 @@ async fn more_records_than_a_batch_are_copied_and_counted_on_the_way() {
     assert_eq!(copied.records, u64::from(BATCH) + 1);
     assert_eq!(held(&*from).await.2, held(&*to).await.2);
     assert_eq!(seen, [(10_000, 10_001), (10_001, 10_001)]);
-}
-
-#[tokio::test]
-async fn a_repeated_copy_changes_nothing() {
-    let (from, to) = (store(), store());
-    fill(&from, 3).await;
-    copy(&from, to.clone()).await.unwrap();
-    let before = held(&*to).await;
-    let again = copy(&from, to.clone()).await.unwrap();
-    assert_eq!(again, CopySummary { found: 3, pets: 0, keys: 0, records: 0, was_marked: false });
-    assert_eq!(held(&*to).await, before);
 }
 
 #[tokio::test]
@@ -196,10 +185,10 @@ async fn a_target_with_other_rows_is_left_unchanged() {
 #[tokio::test]
 async fn a_copy_is_resumed_after_a_failure_of_the_target() {
     let (from, to) = (store(), store());
-    fill(&from, 32_000).await;
+    fill(&from, 22_000).await;
     key(&from, 1, "web").await;
     let mut founds = Vec::new();
-    for commits in [1, 0, 2] {
+    for commits in [1, 0, 1] {
         let failing = Faulty::new(&to, &to, Fault::FailsAfter(commits));
         let failure = copy(&from, failing).await.unwrap_err();
         assert!(
@@ -211,11 +200,11 @@ async fn a_copy_is_resumed_after_a_failure_of_the_target() {
         );
         founds.push(held(&*to).await.0.len());
     }
-    assert_eq!(founds, [10_000, 10_000, 30_000]);
+    assert_eq!(founds, [10_000, 10_000, 20_000]);
     let copied = copy(&from, to.clone()).await.unwrap();
     assert_eq!(
         copied,
-        CopySummary { found: 30_000, pets: 2_000, keys: 1, records: 0, was_marked: false }
+        CopySummary { found: 20_000, pets: 2_000, keys: 1, records: 0, was_marked: false }
     );
     assert_eq!(held(&*from).await, held(&*to).await);
 }
@@ -223,17 +212,17 @@ async fn a_copy_is_resumed_after_a_failure_of_the_target() {
 #[tokio::test]
 async fn the_observer_sees_every_batch_and_may_cancel_the_copy() {
     let (from, to) = (store(), store());
-    fill(&from, 22_000).await;
+    fill(&from, 12_000).await;
     let mut steps = Vec::new();
     let stopped = copy_with(&from, &*to, &mut |progress| {
         steps.push(progress);
-        if progress.done == 20_000 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        if progress.done == 10_000 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     })
     .await;
     assert!(matches!(stopped, Err(TransferError::Canceled)));
-    let state = |done| TransferProgress { step: TransferStep::CopyPets, done, total: 22_000 };
-    assert_eq!(steps, [state(0), state(10_000), state(20_000)]);
-    assert_eq!(held(&*to).await.0.len(), 20_000);
+    let state = |done| TransferProgress { step: TransferStep::CopyPets, done, total: 12_000 };
+    assert_eq!(steps, [state(0), state(10_000)]);
+    assert_eq!(held(&*to).await.0.len(), 10_000);
 }
 
 #[tokio::test]

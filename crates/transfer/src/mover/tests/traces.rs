@@ -196,22 +196,6 @@ fn a_late_mover_opens_the_source_before_it_tries_again() {
     world.ends(0, End::HandedOver);
 }
 
-/// The first store was handed over and back. Then a backup of the second store was restored.
-#[test]
-fn a_refused_move_to_a_target_that_lost_its_seal_leaves_the_source_in_use() {
-    let [mut old, new] = handed_over();
-    old.rows = vec![(101, 0), (102, 0), (103, 0)];
-    old.state.revision = 4;
-    old.state.phase = Phase::Open { from: Some(new.state.id) };
-    let mut world = World::new([old, new], 0, MUCH);
-    world.happens(Event::RunBegins);
-    world.until(0, None);
-    assert_eq!(world.runs[0].at, At::Ended(End::UsedTarget));
-    assert_eq!(world.phases(), ["open", "open"]);
-    let [old, new] = &world.stores;
-    assert!(old.state.is_successor_of(&new.state), "{old:?}, {new:?}");
-}
-
 /// Each refused move of a raw copy raises the revision of the copy.
 #[test]
 fn a_raw_copy_that_was_refused_before_does_not_claim_the_target() {
