@@ -1,9 +1,10 @@
 //! A store in memory with one fault.
 
 use std::{
+    future,
     sync::{
         Arc,
-        atomic::{AtomicI64, Ordering},
+        atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering},
     },
     time::Duration,
 };
@@ -45,6 +46,8 @@ pub(crate) enum Fault {
     HangsAtSeal,
     /// A read of the state, while the old store is sealed, takes an hour.
     HangsUnderSeal,
+    /// No read of the state returns while the store is frozen.
+    Freezes,
 }
 
 pub(crate) struct Faulty {
@@ -52,6 +55,9 @@ pub(crate) struct Faulty {
     fault: Fault,
     /// The number of faults left, for a fault that occurs once; for `FailsAfter`, the number of batches left.
     left: AtomicI64,
+    /// The number of reads of the state.
+    pub(crate) reads: AtomicUsize,
+    pub(crate) is_frozen: AtomicBool,
     /// The old store, whose seal triggers a fault.
     old: Arc<MemoryStore>,
 }
@@ -60,7 +66,9 @@ impl Faulty {
     pub(crate) fn new(store: &Arc<MemoryStore>, old: &Arc<MemoryStore>, fault: Fault) -> Arc<Self> {
         let left = if let Fault::FailsAfter(batches) = fault { batches } else { 1 };
         let (store, old) = (store.clone(), old.clone());
-        Arc::new(Self { store, fault, left: AtomicI64::new(left), old })
+        let (left, reads, is_frozen) =
+            (AtomicI64::new(left), AtomicUsize::new(0), AtomicBool::new(false));
+        Arc::new(Self { store, fault, left, reads, is_frozen, old })
     }
 
     fn is_due(&self, fault: Fault) -> bool {
@@ -75,6 +83,10 @@ impl Faulty {
 #[async_trait]
 impl Handover for Faulty {
     async fn state(&self) -> Result<StoreState, StoreError> {
+        self.reads.fetch_add(1, Ordering::SeqCst);
+        if self.is_frozen.load(Ordering::SeqCst) {
+            future::pending::<()>().await;
+        }
         if self.is_sealed().await? && self.is_due(Fault::HangsUnderSeal) {
             sleep(Duration::from_hours(1)).await;
         }

@@ -1,18 +1,13 @@
 //! Services over two stores: their polls, and the store that they use.
 
 use std::{
-    future,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, AtomicUsize, Ordering},
-    },
+    sync::{Arc, atomic::Ordering},
     time::Duration,
 };
 
-use async_trait::async_trait;
 use petstore_domain::{
     AddError, Handover, KeyStore as _, PetId, PetQuery, PetRepository, Phase, StoreError, StoreId,
-    StoreState, mocks::new_pet,
+    mocks::new_pet,
 };
 use petstore_memory::MemoryStore;
 use petstore_transfer::{CurrentStore, StorePorts, release};
@@ -22,36 +17,10 @@ use tokio::{
 };
 
 use crate::{
+    faulty::{Fault, Faulty},
     pair::{Both, add, all, both, hand_over, hand_over_without_seal, phase, service, three_stores},
     stores::{held, key},
 };
-
-/// Counts the reads of the state. While the store is frozen, no read returns.
-struct Watched {
-    store: Arc<MemoryStore>,
-    calls: AtomicUsize,
-    is_frozen: AtomicBool,
-}
-
-#[async_trait]
-impl Handover for Watched {
-    async fn state(&self) -> Result<StoreState, StoreError> {
-        self.calls.fetch_add(1, Ordering::SeqCst);
-        if self.is_frozen.load(Ordering::SeqCst) {
-            future::pending::<()>().await;
-        }
-        self.store.state().await
-    }
-
-    async fn change_state(&self, expected: i64, new: StoreState) -> Result<bool, StoreError> {
-        self.store.change_state(expected, new).await
-    }
-}
-
-fn watched(store: &Arc<MemoryStore>) -> Arc<Watched> {
-    let (calls, is_frozen) = (AtomicUsize::new(0), AtomicBool::new(false));
-    Arc::new(Watched { store: store.clone(), calls, is_frozen })
-}
 
 #[tokio::test]
 async fn calls_fail_until_a_store_is_set_and_after_it_was_cleared() {
@@ -69,7 +38,8 @@ async fn calls_fail_until_a_store_is_set_and_after_it_was_cleared() {
 async fn many_waiting_requests_do_not_multiply_the_polls_of_a_stuck_seal() {
     const STUCK: Duration = Duration::from_secs(5);
     let stores = both(0).await;
-    let states = [watched(&stores.old), watched(&stores.new)];
+    let states =
+        [&stores.old, &stores.new].map(|store| Faulty::new(store, &stores.old, Fault::Freezes));
     let from = StorePorts { handover: states[0].clone(), ..stores.from.clone() };
     let to = StorePorts { handover: states[1].clone(), ..stores.to.clone() };
     let both = service(&from, &to).await;
@@ -84,7 +54,7 @@ async fn many_waiting_requests_do_not_multiply_the_polls_of_a_stuck_seal() {
     // One poll every 20 ms, and the first polls.
     let most = usize::try_from(began.elapsed().as_millis()).unwrap() / 20 + 5;
     for state in states {
-        let calls = state.calls.load(Ordering::SeqCst);
+        let calls = state.reads.load(Ordering::SeqCst);
         assert!((most / 2..=most).contains(&calls), "{calls} calls in {:?}", began.elapsed());
     }
 }
@@ -92,7 +62,7 @@ async fn many_waiting_requests_do_not_multiply_the_polls_of_a_stuck_seal() {
 #[tokio::test(start_paused = true)]
 async fn a_frozen_next_store_does_not_delay_the_return_to_the_first_one() {
     let stores = both(0).await;
-    let state = watched(&stores.new);
+    let state = Faulty::new(&stores.new, &stores.old, Fault::Freezes);
     let to = StorePorts { handover: state.clone(), ..stores.to.clone() };
     let both = service(&stores.from, &to).await;
     let sealed = stores.seal().await;
@@ -194,17 +164,13 @@ async fn a_service_with_two_handed_over_stores_serves_neither() {
     let late = add(&*third).await;
     let service = service(&a, &b).await;
     let began = Instant::now();
-    let sealed = |error: StoreError| {
-        assert!(
-            matches!(&error, StoreError::Sealed(reason) if reason.contains("handed over to c")),
-            "{error}"
-        );
+    let AddError::Store(of_add) = service.add(new_pet("Rex"), None).await.unwrap_err() else {
+        panic!("no key was sent")
     };
-    sealed(service.find(late).await.unwrap_err());
-    sealed(service.list(PetQuery::default()).await.unwrap_err());
-    match service.add(new_pet("Rex"), None).await.unwrap_err() {
-        AddError::Store(error) => sealed(error),
-        AddError::IdempotencyKeyReused => panic!("no key was sent"),
+    let of_list = service.list(PetQuery::default()).await.unwrap_err();
+    for error in [service.find(late).await.unwrap_err(), of_list, of_add] {
+        let names_third = |reason: &str| reason.contains("handed over to c");
+        assert!(matches!(&error, StoreError::Sealed(reason) if names_third(reason)), "{error}");
     }
     assert!(began.elapsed() < Duration::from_secs(1), "{:?}", began.elapsed());
 }
