@@ -125,38 +125,3 @@ fn with_short_digests(text: &str) -> String {
     }
     short + rest
 }
-
-#[cfg(test)]
-mod tests {
-    use super::{Failure, ensure_eq, ensure_eq_lists};
-
-    #[test]
-    fn a_difference_names_both_sides_in_one_short_line() {
-        let failure = ensure_eq("the page", &[1, 2], &[2, 1]).unwrap_err();
-        assert_eq!(failure.to_string(), "the page: [1, 2] instead of [2, 1]");
-        let long = ensure_eq("", "é".repeat(1000).as_str(), "").unwrap_err();
-        assert!(long.to_string().chars().count() < 500);
-        let digest = ensure_eq("the key", &Some([171_u8; 32]), &None).unwrap_err();
-        assert_eq!(digest.to_string(), "the key: Some([abababab…]) instead of None");
-    }
-
-    #[test]
-    fn the_first_difference_of_two_lists_is_named() {
-        let failure = ensure_eq_lists("pets", &[1, 2, 4], &[1, 2, 3]).unwrap_err();
-        let expected = "pets: element 2 and the length: (Some(4), 3) instead of (Some(3), 3)";
-        assert_eq!(failure.to_string(), expected);
-        let failure = ensure_eq_lists("pets", &[1], &[1, 2]).unwrap_err();
-        let expected = "pets: element 1 and the length: (None, 1) instead of (Some(2), 2)";
-        assert_eq!(failure.to_string(), expected);
-    }
-
-    #[test]
-    fn an_error_in_a_promise_breaks_that_promise() {
-        let failing = || -> Result<(), Failure> {
-            "x".parse::<u8>()?;
-            Ok(())
-        };
-        let failure = failing().unwrap_err().context("adding");
-        assert!(format!("{failure:?}").starts_with("adding: unexpected error: "));
-    }
-}

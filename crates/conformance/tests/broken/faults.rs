@@ -1,126 +1,194 @@
 //! Faults of an adapter over the store in memory: closures that run instead of its calls.
 
-use std::{pin::Pin, sync::Arc};
+use std::{
+    ops::Deref,
+    pin::Pin,
+    sync::{Arc, atomic::Ordering},
+};
 
 use petstore_domain::{
-    AddError, Added, ApiKey, ArchiveError, CatalogueVersion, HighestIds, IdempotencyRecord,
-    IdempotencyRequest, KeyChanges, KeyId, KeyMark, KeyRevision, NewPet, Pet, PetId, PetPage,
-    PetQuery, PetRepository, Purged, Rows, SaveOutcome, Snapshot, StoreError, StoreState,
-    StoredKeys, Timestamp, Versioned, WriterRole,
+    AddError, Added, ApiKey, Archive as _, ArchiveError, CatalogueVersion, Handover as _,
+    IdempotencyRequest, KeyChanges, KeyId, KeyMark, KeyRevision, KeyStore as _, NewPet, Pet, PetId,
+    PetPage, PetQuery, PetRepository as _, Purged, Rows, SaveOutcome, Snapshot, StoreError,
+    StoreState, StoredKeys, Timestamp, Versioned, WriterRole,
 };
 use petstore_memory::MemoryStore;
 
-type Reply<T> = Pin<Box<dyn Future<Output = T> + Send>>;
-type Fault<In, Out> = Arc<dyn Fn(Arc<MemoryStore>, In) -> Reply<Out> + Send + Sync>;
+use crate::flaw::Notes;
 
 pub(crate) type Request = Option<IdempotencyRequest>;
-
-/// Defines the struct, and for each call a method with the same name that sets the fault.
-macro_rules! faults {
-    ($($call:ident: $in:ty => $out:ty;)*) => {
-        /// The faults of one open handle. A call without a fault goes to the store in memory.
-        #[derive(Clone, Default)]
-        pub(crate) struct Faults {
-            $(pub(crate) $call: Option<Fault<$in, $out>>,)*
-            /// Changes every version, also the versions of reads.
-            pub(crate) versions: Option<Arc<dyn Fn(u128) -> u128 + Send + Sync>>,
-            /// Changes only the result of `version`.
-            pub(crate) own_version: Option<Arc<dyn Fn(Version) -> Version + Send + Sync>>,
-            /// Changes the content when the store is reopened.
-            pub(crate) reopened: Option<fn(&mut Content)>,
-            /// `true` if two callers that open a new store at once create a store each.
-            pub(crate) made_twice: bool,
-            /// `true` if uses of keys are acknowledged while the store cannot be reached.
-            pub(crate) forgets_uses: bool,
-            /// `true` if changes by another process are not seen.
-            pub(crate) alone: bool,
-        }
-
-        impl Faults {
-            $(pub(crate) fn $call<F>(
-                self,
-                fault: impl Fn(Arc<MemoryStore>, $in) -> F + Send + Sync + 'static,
-            ) -> Self
-            where
-                F: Future<Output = $out> + Send + 'static,
-            {
-                let $call: Fault<$in, $out> = Arc::new(move |store, args| Box::pin(fault(store, args)));
-                Self { $call: Some($call), ..self }
-            })*
-        }
-    };
-}
-
-faults! {
-    add: (NewPet, Request) => Result<Added, AddError>;
-    find: PetId => Result<Versioned<Option<Pet>>, StoreError>;
-    list: PetQuery => Result<Versioned<PetPage>, StoreError>;
-    purge: (Timestamp, u32) => Result<Purged, StoreError>;
-    load: Option<KeyRevision> => Result<Option<StoredKeys>, StoreError>;
-    load_changes: Option<KeyMark> => Result<KeyChanges, StoreError>;
-    save: (KeyRevision, Vec<ApiKey>, Vec<KeyId>) => Result<SaveOutcome, StoreError>;
-    note_uses: Vec<(KeyId, Timestamp)> => Result<(), StoreError>;
-    snapshot: () => Result<Box<dyn Snapshot>, StoreError>;
-    write_rows: (WriterRole, Rows) => Result<u64, ArchiveError>;
-    add_new: (Vec<NewPet>, Request) => Result<u64, ArchiveError>;
-    state: () => Result<StoreState, StoreError>;
-    change_state: (i64, StoreState) => Result<bool, StoreError>;
-    unreachable: () => Result<(), StoreError>;
-}
-
 pub(crate) type Version = Option<CatalogueVersion>;
 
-/// The content of a store.
-pub(crate) struct Content {
-    pub(crate) pets: Vec<Pet>,
-    pub(crate) keys: Vec<ApiKey>,
-    pub(crate) records: Vec<IdempotencyRecord>,
-    pub(crate) highest: HighestIds,
-    pub(crate) state: StoreState,
+/// One handle of a store in memory, without faults, and what the flaw notes.
+#[derive(Clone)]
+pub(crate) struct Handle {
+    pub(crate) store: Arc<MemoryStore>,
+    /// The number of the handle, from 0.
+    pub(crate) number: u8,
+    /// The notes about the store, shared by all its handles.
+    pub(crate) notes: Arc<Notes>,
+    /// The notes about this handle.
+    pub(crate) own: Arc<Notes>,
 }
 
-/// Constructors of frequent faults.
-impl Faults {
-    /// Stores the animal that `change` returns.
-    pub(crate) fn change_pet(change: fn(NewPet) -> NewPet) -> Self {
-        Self::default().add(move |store, (pet, request)| async move {
-            PetRepository::add(&*store, change(pet), request).await
-        })
+impl Deref for Handle {
+    type Target = MemoryStore;
+
+    fn deref(&self) -> &MemoryStore {
+        &self.store
+    }
+}
+
+type Reply<T, E> = Pin<Box<dyn Future<Output = Result<T, E>> + Send>>;
+
+/// One call of a port, with or without a fault.
+pub(crate) struct Call<In, T, E = StoreError>(Arc<dyn Fn(Handle, In) -> Reply<T, E> + Send + Sync>);
+
+impl<In: Clone + Send + 'static, T: 'static, E: 'static> Call<In, T, E> {
+    fn new<F>(call: impl Fn(Handle, In) -> F + Send + Sync + 'static) -> Self
+    where
+        F: Future<Output = Result<T, E>> + Send + 'static,
+    {
+        Self(Arc::new(move |store, input| Box::pin(call(store, input))))
     }
 
-    /// Adds an animal with the request that `change` has changed.
-    pub(crate) fn change_request(
-        change: impl Fn(&mut IdempotencyRequest) + Send + Sync + 'static,
-    ) -> Self {
-        Self::default().add(move |store, (pet, mut request)| {
-            request.iter_mut().for_each(&change);
-            async move { PetRepository::add(&*store, pet, request).await }
-        })
+    pub(crate) async fn run(&self, store: &Handle, input: In) -> Result<T, E> {
+        self.0(store.clone(), input).await
     }
 
-    /// Lists with the query that `change` returns.
-    pub(crate) fn change_query(change: fn(PetQuery) -> PetQuery) -> Self {
-        Self::default().list(move |store, query| async move {
-            PetRepository::list(&*store, change(query)).await
-        })
+    /// Replaces the call.
+    pub(crate) fn replace<F>(&mut self, fault: impl Fn(Handle, In) -> F + Send + Sync + 'static)
+    where
+        F: Future<Output = Result<T, E>> + Send + 'static,
+    {
+        *self = Self::new(fault);
     }
 
-    /// Returns the page that `change` has changed.
-    pub(crate) fn change_page(
-        change: impl Fn(PetQuery, &mut PetPage) + Clone + Send + Sync + 'static,
-    ) -> Self {
-        Self::default().list(move |store, query| {
-            let change = change.clone();
+    /// Changes the arguments before the call.
+    pub(crate) fn edit_input(&mut self, edit: fn(&mut In)) {
+        let call = Arc::clone(&self.0);
+        self.replace(move |store, mut input| {
+            edit(&mut input);
+            call(store, input)
+        });
+    }
+
+    /// Changes the result after the call, which also depends on the arguments.
+    pub(crate) fn edit_output(&mut self, edit: fn(&Handle, &In, &mut T)) {
+        let call = Arc::clone(&self.0);
+        self.replace(move |store, input: In| {
+            let reply = call(store.clone(), input.clone());
             async move {
-                let mut page = PetRepository::list(&*store, query).await?;
-                change(query, &mut page.value);
-                Ok(page)
+                let mut output = reply.await?;
+                edit(&store, &input, &mut output);
+                Ok(output)
             }
-        })
+        });
     }
+}
 
-    /// Changes every version.
-    pub(crate) fn change_versions(change: impl Fn(u128) -> u128 + Send + Sync + 'static) -> Self {
-        Self { versions: Some(Arc::new(change)), ..Self::default() }
+/// The calls and the faults of one open handle.
+pub(crate) struct Faults {
+    pub(crate) add: Call<(NewPet, Request), Added, AddError>,
+    pub(crate) find: Call<PetId, Versioned<Option<Pet>>>,
+    pub(crate) list: Call<PetQuery, Versioned<PetPage>>,
+    pub(crate) purge: Call<(Timestamp, u32), Purged>,
+    pub(crate) load: Call<Option<KeyRevision>, Option<StoredKeys>>,
+    pub(crate) load_changes: Call<Option<KeyMark>, KeyChanges>,
+    pub(crate) save: Call<(KeyRevision, Vec<ApiKey>, Vec<KeyId>), SaveOutcome>,
+    pub(crate) note_uses: Call<Vec<(KeyId, Timestamp)>, ()>,
+    pub(crate) snapshot: Call<(), Box<dyn Snapshot>>,
+    pub(crate) write_rows: Call<(WriterRole, Rows), u64, ArchiveError>,
+    pub(crate) add_new: Call<(Vec<NewPet>, Request), u64, ArchiveError>,
+    pub(crate) state: Call<(), StoreState>,
+    pub(crate) change_state: Call<(i64, StoreState), bool>,
+    /// Runs before each call while the store cannot be reached.
+    pub(crate) unreachable: Call<(), ()>,
+    /// Changes every version, also the versions of reads.
+    pub(crate) versions: fn(&Handle, u128) -> u128,
+    /// Changes only the result of `version`.
+    pub(crate) own_version: fn(&Handle, Version) -> Version,
+    /// Changes the rows and the state when the store is reopened.
+    pub(crate) reopened: Option<fn(&mut Rows, &mut StoreState)>,
+    /// `true` if two callers that open a new store at once create a store each.
+    pub(crate) made_twice: bool,
+    /// `true` if uses of keys are acknowledged while the store cannot be reached.
+    pub(crate) forgets_uses: bool,
+    /// `true` if changes by another process are not seen.
+    pub(crate) alone: bool,
+}
+
+/// No faults: every call goes to the store in memory.
+impl Default for Faults {
+    fn default() -> Self {
+        Self {
+            add: Call::new(|store, (pet, request)| async move {
+                if store.notes.has_unique_names.load(Ordering::SeqCst) {
+                    refuse_equal_names(&store, &pet).await?;
+                }
+                store.add(pet, request).await
+            }),
+            find: Call::new(|store, id| async move { store.find(id).await }),
+            list: Call::new(|store, query| async move { store.list(query).await }),
+            purge: Call::new(|store, (cutoff, limit)| async move {
+                store.purge_expired(cutoff, limit).await
+            }),
+            load: Call::new(|store, unless| async move { store.load(unless).await }),
+            load_changes: Call::new(|store, known| async move { store.load_changes(known).await }),
+            save: Call::new(|store, (expected, changed, removed)| async move {
+                store.save(expected, changed, removed).await
+            }),
+            note_uses: Call::new(|store, uses| async move { store.note_uses(uses).await }),
+            snapshot: Call::new(|store, ()| async move { store.snapshot().await }),
+            write_rows: Call::new(|store, (writer, rows)| async move {
+                store.write_rows(writer, rows).await
+            }),
+            add_new: Call::new(|store, (pets, request)| async move {
+                store.add_new(pets, request).await
+            }),
+            state: Call::new(|store, ()| async move { store.state().await }),
+            change_state: Call::new(|store, (expected, new)| async move {
+                store.change_state(expected, new).await
+            }),
+            unreachable: Call::new(|_, ()| async {
+                Err(StoreError::unavailable("the connection is cut"))
+            }),
+            versions: |_, version| version,
+            own_version: |_, version| version,
+            reopened: None,
+            made_twice: false,
+            forgets_uses: false,
+            alone: false,
+        }
     }
+}
+
+/// Refuses an animal whose name another animal has, like a unique index.
+pub(crate) async fn refuse_equal_names(
+    store: &MemoryStore,
+    pet: &NewPet,
+) -> Result<(), StoreError> {
+    let pets = store.snapshot().await?.pets(None, u32::MAX).await?;
+    if pets.iter().any(|other| other.name == pet.name) {
+        return Err(StoreError::refused("UNIQUE constraint failed: operator_rule"));
+    }
+    Ok(())
+}
+
+/// Creates a store with the rows of `store`, changed by `change`.
+pub(crate) async fn copied(
+    store: &MemoryStore,
+    change: impl FnOnce(&mut Rows),
+) -> Result<MemoryStore, StoreError> {
+    let mut snapshot = store.snapshot().await?;
+    let mut rows = Rows {
+        pets: snapshot.pets(None, u32::MAX).await?,
+        keys: snapshot.keys().await?,
+        records: snapshot.records(None, u32::MAX).await?,
+        highest: snapshot.highest_ids().await?,
+    };
+    change(&mut rows);
+    let copy = MemoryStore::new();
+    copy.write_rows(WriterRole::Service, rows).await.map_err(StoreError::unavailable)?;
+    Ok(copy)
 }

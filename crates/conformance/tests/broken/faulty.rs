@@ -1,9 +1,6 @@
 //! One open handle on a store in memory, with faults in front of its calls.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicBool, Ordering},
-};
+use std::sync::atomic::Ordering;
 
 use async_trait::async_trait;
 use petstore_domain::{
@@ -12,64 +9,39 @@ use petstore_domain::{
     PetRepository, Purged, Rows, SaveOutcome, Snapshot, StoreError, StoreState, StoredKeys,
     Timestamp, Versioned, WriterRole,
 };
-use petstore_memory::MemoryStore;
 
-use crate::faults::{Faults, Version};
+use crate::faults::{Call, Faults, Handle, Version};
 
 pub(crate) struct Faulty {
     pub(crate) faults: Faults,
-    pub(crate) store: Arc<MemoryStore>,
-    pub(crate) cut_off: Arc<AtomicBool>,
-    /// `true` if the store refuses a second animal with the same name.
-    pub(crate) unique_names: Arc<AtomicBool>,
-    /// Kept so that the harness can count the open handles.
-    pub(crate) _open: Arc<()>,
+    pub(crate) handle: Handle,
 }
 
 impl Faulty {
-    /// Returns the store. While the store is cut off, the fault `unreachable` decides; without this fault, fails.
-    async fn reach(&self) -> Result<Arc<MemoryStore>, StoreError> {
-        let store = Arc::clone(&self.store);
-        if self.cut_off.load(Ordering::SeqCst) {
-            match &self.faults.unreachable {
-                Some(fault) => fault(Arc::clone(&store), ()).await?,
-                None => return Err(StoreError::unavailable("the connection is cut")),
-            }
+    fn is_cut_off(&self) -> bool {
+        self.handle.notes.is_cut_off.load(Ordering::SeqCst)
+    }
+
+    /// Carries out a call. While the store is cut off, the fault `unreachable` decides.
+    async fn call<In, T, E>(&self, call: &Call<In, T, E>, input: In) -> Result<T, E>
+    where
+        In: Clone + Send + 'static,
+        T: 'static,
+        E: From<StoreError> + 'static,
+    {
+        if self.is_cut_off() {
+            self.faults.unreachable.run(&self.handle, ()).await?;
         }
-        Ok(store)
+        call.run(&self.handle, input).await
     }
 
     fn changed(&self, version: Version) -> Version {
-        let Some(change) = &self.faults.versions else { return version };
-        version.map(|version| CatalogueVersion(change(version.0)))
+        version.map(|version| CatalogueVersion((self.faults.versions)(&self.handle, version.0)))
     }
 
     fn versioned<T>(&self, read: Versioned<T>) -> Versioned<T> {
         Versioned { version: self.changed(read.version), ..read }
     }
-}
-
-/// Calls the fault of the call. Without a fault, calls the store in memory.
-macro_rules! call {
-    ($self:ident.$call:ident($($arg:ident),*), $honest:path) => {{
-        let store = $self.reach().await?;
-        match &$self.faults.$call {
-            Some(fault) => fault(store, ($($arg),*)).await,
-            None => $honest(&*store, $($arg),*).await,
-        }
-    }};
-}
-
-/// Refuses an animal whose name another animal has, like a unique index.
-pub(crate) async fn refuse_equal_names(
-    store: &MemoryStore,
-    pet: &NewPet,
-) -> Result<(), StoreError> {
-    let pets = store.snapshot().await?.pets(None, u32::MAX).await?;
-    if pets.iter().any(|other| other.name == pet.name) {
-        return Err(StoreError::refused("UNIQUE constraint failed: operator_rule"));
-    }
-    Ok(())
 }
 
 #[async_trait]
@@ -79,38 +51,34 @@ impl PetRepository for Faulty {
         pet: NewPet,
         request: Option<IdempotencyRequest>,
     ) -> Result<Added, AddError> {
-        if self.unique_names.load(Ordering::SeqCst) && self.faults.add.is_none() {
-            refuse_equal_names(&self.store, &pet).await?;
-        }
-        call!(self.add(pet, request), PetRepository::add)
+        self.call(&self.faults.add, (pet, request)).await
     }
 
     async fn find(&self, id: PetId) -> Result<Versioned<Option<Pet>>, StoreError> {
-        Ok(self.versioned(call!(self.find(id), PetRepository::find)?))
+        Ok(self.versioned(self.call(&self.faults.find, id).await?))
     }
 
     async fn list(&self, query: PetQuery) -> Result<Versioned<PetPage>, StoreError> {
-        Ok(self.versioned(call!(self.list(query), PetRepository::list)?))
+        Ok(self.versioned(self.call(&self.faults.list, query).await?))
     }
 
     fn version(&self) -> Option<CatalogueVersion> {
-        let version = self.changed(self.store.version());
-        self.faults.own_version.as_ref().map_or(version, |change| change(version))
+        (self.faults.own_version)(&self.handle, self.changed(self.handle.version()))
     }
 
     async fn purge_expired(&self, cutoff: Timestamp, limit: u32) -> Result<Purged, StoreError> {
-        call!(self.purge(cutoff, limit), PetRepository::purge_expired)
+        self.call(&self.faults.purge, (cutoff, limit)).await
     }
 }
 
 #[async_trait]
 impl KeyStore for Faulty {
     async fn load(&self, unless: Option<KeyRevision>) -> Result<Option<StoredKeys>, StoreError> {
-        call!(self.load(unless), KeyStore::load)
+        self.call(&self.faults.load, unless).await
     }
 
     async fn load_changes(&self, known: Option<KeyMark>) -> Result<KeyChanges, StoreError> {
-        call!(self.load_changes(known), KeyStore::load_changes)
+        self.call(&self.faults.load_changes, known).await
     }
 
     async fn save(
@@ -119,28 +87,28 @@ impl KeyStore for Faulty {
         changed: Vec<ApiKey>,
         removed: Vec<KeyId>,
     ) -> Result<SaveOutcome, StoreError> {
-        call!(self.save(expected, changed, removed), KeyStore::save)
+        self.call(&self.faults.save, (expected, changed, removed)).await
     }
 
     async fn note_uses(&self, uses: Vec<(KeyId, Timestamp)>) -> Result<(), StoreError> {
-        if self.faults.forgets_uses && self.cut_off.load(Ordering::SeqCst) {
+        if self.faults.forgets_uses && self.is_cut_off() {
             return Ok(());
         }
-        call!(self.note_uses(uses), KeyStore::note_uses)
+        self.call(&self.faults.note_uses, uses).await
     }
 }
 
 #[async_trait]
 impl Archive for Faulty {
     async fn snapshot(&self) -> Result<Box<dyn Snapshot>, StoreError> {
-        call!(self.snapshot(), Archive::snapshot)
+        self.call(&self.faults.snapshot, ()).await
     }
 
     async fn write_rows(&self, writer: WriterRole, rows: Rows) -> Result<u64, ArchiveError> {
         if rows.pets.len() + rows.keys.len() + rows.records.len() > self.max_batch() {
             return Err(StoreError::refused("more rows than `max_batch` says").into());
         }
-        call!(self.write_rows(writer, rows), Archive::write_rows)
+        self.call(&self.faults.write_rows, (writer, rows)).await
     }
 
     async fn add_new(
@@ -148,7 +116,7 @@ impl Archive for Faulty {
         pets: Vec<NewPet>,
         request: Option<IdempotencyRequest>,
     ) -> Result<u64, ArchiveError> {
-        call!(self.add_new(pets, request), Archive::add_new)
+        self.call(&self.faults.add_new, (pets, request)).await
     }
 
     fn max_batch(&self) -> usize {
@@ -160,10 +128,10 @@ impl Archive for Faulty {
 #[async_trait]
 impl Handover for Faulty {
     async fn state(&self) -> Result<StoreState, StoreError> {
-        call!(self.state(), Handover::state)
+        self.call(&self.faults.state, ()).await
     }
 
     async fn change_state(&self, expected: i64, new: StoreState) -> Result<bool, StoreError> {
-        call!(self.change_state(expected, new), Handover::change_state)
+        self.call(&self.faults.change_state, (expected, new)).await
     }
 }

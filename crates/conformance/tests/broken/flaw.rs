@@ -3,16 +3,16 @@
 use std::{
     collections::{HashMap, HashSet},
     sync::{
-        Arc, Mutex,
-        atomic::{AtomicBool, AtomicI64, AtomicU8},
+        Mutex,
+        atomic::{AtomicBool, AtomicI64},
     },
+    time::Instant,
 };
 
 use petstore_conformance::Capability;
-use petstore_domain::{ApiKey, KeyId, PetId, PetRepository as _, Timestamp};
-use petstore_memory::MemoryStore;
+use petstore_domain::{ApiKey, KeyId, PetId, Timestamp};
 
-use crate::faults::Faults;
+use crate::faults::{Faults, Version};
 
 /// An adapter that is broken on purpose.
 pub(crate) struct Flaw {
@@ -20,8 +20,8 @@ pub(crate) struct Flaw {
     pub(crate) what: &'static str,
     /// Promises that must catch the flaw. Other promises may catch it too.
     pub(crate) caught_by: &'static [&'static str],
-    /// Returns the faults of a new handle.
-    pub(crate) faults: fn(&Arc<Notes>) -> Faults,
+    /// Sets the faults of a new handle.
+    pub(crate) set_faults: fn(&mut Faults),
     /// Capabilities that the harness declares unsupported.
     pub(crate) unsupported: &'static [Capability],
     /// `true` to run on one thread, where other tasks always overtake a call that yields.
@@ -32,9 +32,9 @@ impl Flaw {
     pub(crate) const fn new(
         what: &'static str,
         caught_by: &'static [&'static str],
-        faults: fn(&Arc<Notes>) -> Faults,
+        set_faults: fn(&mut Faults),
     ) -> Self {
-        Self { what, caught_by, faults, unsupported: &[], one_thread: false }
+        Self { what, caught_by, set_faults, unsupported: &[], one_thread: false }
     }
 
     pub(crate) const fn on_one_thread(self) -> Self {
@@ -46,33 +46,25 @@ impl Flaw {
     }
 }
 
-/// The notes of a flaw about one store, shared by all handles of the store.
+/// The notes of a flaw about one store, or about one handle. Each flaw gives the fields a meaning of its own.
+#[derive(Default)]
 pub(crate) struct Notes {
-    pub(crate) handles: AtomicU8,
-    pub(crate) last_id: AtomicI64,
+    pub(crate) count: AtomicI64,
     pub(crate) flag: AtomicBool,
+    pub(crate) seen: Mutex<Seen>,
     pub(crate) uses: Mutex<HashMap<KeyId, Timestamp>>,
     pub(crate) keys: Mutex<HashMap<KeyId, ApiKey>>,
     /// Animals that some reads leave out.
     pub(crate) hidden: Mutex<HashSet<PetId>>,
-    /// By how much a flaw shows a wrong version, or a wrong `StoreState::rewrites`.
-    pub(crate) offset: AtomicI64,
-    /// A random upper half, for the versions that a flaw makes up.
-    pub(crate) epoch: u128,
+    /// `true` while the store cannot be reached.
+    pub(crate) is_cut_off: AtomicBool,
+    /// `true` if the store refuses a second animal with the same name.
+    pub(crate) has_unique_names: AtomicBool,
 }
 
-impl Notes {
-    pub(crate) fn new() -> Arc<Self> {
-        let version = MemoryStore::new().version().map_or(0, |version| version.0);
-        Arc::new(Self {
-            handles: AtomicU8::new(0),
-            last_id: AtomicI64::new(0),
-            flag: AtomicBool::new(false),
-            uses: Mutex::default(),
-            keys: Mutex::default(),
-            hidden: Mutex::default(),
-            offset: AtomicI64::new(0),
-            epoch: version >> 64 << 64,
-        })
-    }
+/// The version or the moment that a handle has seen.
+#[derive(Default)]
+pub(crate) struct Seen {
+    pub(crate) version: Version,
+    pub(crate) at: Option<Instant>,
 }

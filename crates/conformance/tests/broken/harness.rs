@@ -3,43 +3,59 @@
 use std::{
     sync::{
         Arc, Mutex,
-        atomic::{AtomicBool, AtomicUsize, Ordering},
+        atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering},
     },
     time::Duration,
 };
 
 use async_trait::async_trait;
 use petstore_conformance::{BoxError, Capability, Harness, ScratchStore, Store, act};
-use petstore_domain::{Archive as _, Handover as _, PetId, Rows, WriterRole};
+use petstore_domain::{Handover as _, PetId, Rows, StoreState};
 use petstore_memory::MemoryStore;
 
 use crate::{
-    faults::{Content, Faults},
+    faults::{Faults, Handle, copied},
     faulty::Faulty,
     flaw::{Flaw, Notes},
 };
 
 /// An adapter without a flaw.
-pub(crate) const NOTHING: &Flaw = &Flaw::new("nothing", &[], |_| Faults::default());
+pub(crate) const NOTHING: &Flaw = &Flaw::new("nothing", &[], |_| ());
 
-pub(crate) struct FaultyHarness(pub(crate) &'static Flaw);
+pub(crate) struct FaultyHarness {
+    flaw: &'static Flaw,
+    pub(crate) ends: Arc<Ends>,
+}
+
+/// The ends of stores that a harness has seen.
+#[derive(Default)]
+pub(crate) struct Ends {
+    pub(crate) closed: AtomicUsize,
+    pub(crate) removed: AtomicUsize,
+    /// `true` if removing a store fails.
+    pub(crate) removal_fails: AtomicBool,
+}
+
+impl FaultyHarness {
+    pub(crate) fn new(flaw: &'static Flaw) -> Self {
+        Self { flaw, ends: Arc::default() }
+    }
+}
 
 #[async_trait]
 impl Harness for FaultyHarness {
     async fn fresh(&self) -> Result<Box<dyn ScratchStore>, BoxError> {
         Ok(Box::new(Disk {
-            flaw: self.0,
-            notes: Notes::new(),
-            content: Mutex::new(MemoryStore::new()),
-            opened: AtomicUsize::new(0),
-            open: Arc::default(),
-            cut_off: Arc::default(),
-            unique_names: Arc::default(),
+            flaw: self.flaw,
+            ends: Arc::clone(&self.ends),
+            notes: Arc::default(),
+            content: Mutex::default(),
+            opened: AtomicU8::new(0),
         }))
     }
 
     fn unsupported(&self, capability: Capability) -> Option<&'static str> {
-        self.0.unsupported.contains(&capability).then_some("this test says so")
+        self.flaw.unsupported.contains(&capability).then_some("this test says so")
     }
 
     fn outage_timeout(&self) -> Duration {
@@ -54,16 +70,21 @@ impl Harness for FaultyHarness {
 /// The data of one store, in place of a disk.
 struct Disk {
     flaw: &'static Flaw,
+    ends: Arc<Ends>,
+    /// Every open handle holds a clone, so a count of 1 means that no handle is open.
     notes: Arc<Notes>,
     content: Mutex<MemoryStore>,
-    opened: AtomicUsize,
-    /// Every open handle holds a clone, so a count of 1 means that no handle is open.
-    open: Arc<()>,
-    cut_off: Arc<AtomicBool>,
-    unique_names: Arc<AtomicBool>,
+    /// The number of handles opened so far.
+    opened: AtomicU8,
 }
 
 impl Disk {
+    fn faults(&self) -> Faults {
+        let mut faults = Faults::default();
+        (self.flaw.set_faults)(&mut faults);
+        faults
+    }
+
     fn handle(&self, reads_while_sealed: bool) -> MemoryStore {
         self.content.lock().unwrap().handle(reads_while_sealed)
     }
@@ -72,44 +93,51 @@ impl Disk {
 #[async_trait]
 impl ScratchStore for Disk {
     async fn open(&self, reads_while_sealed: bool) -> Result<Store, BoxError> {
-        let faults = (self.flaw.faults)(&self.notes);
-        let again = self.opened.load(Ordering::SeqCst) > 0;
-        if faults.made_twice && !again {
+        let faults = self.faults();
+        if faults.made_twice && self.opened.load(Ordering::SeqCst) == 0 {
             tokio::time::sleep(Duration::from_millis(5)).await;
             *self.content.lock().unwrap() = MemoryStore::new();
         }
-        self.opened.fetch_add(1, Ordering::SeqCst);
-        if again
-            && Arc::strong_count(&self.open) == 1
+        let number = self.opened.fetch_add(1, Ordering::SeqCst);
+        if number > 0
+            && Arc::strong_count(&self.notes) == 1
             && let Some(change) = faults.reopened
         {
             let changed = changed(&self.handle(false), change).await?;
             *self.content.lock().unwrap() = changed;
         }
-        let store = Arc::new(Faulty {
-            faults,
-            store: Arc::new(self.handle(reads_while_sealed)),
-            cut_off: Arc::clone(&self.cut_off),
-            unique_names: Arc::clone(&self.unique_names),
-            _open: Arc::clone(&self.open),
-        });
+        let store = Arc::new(self.handle(reads_while_sealed));
+        let (notes, own) = (Arc::clone(&self.notes), Arc::default());
+        let store = Arc::new(Faulty { faults, handle: Handle { store, number, notes, own } });
         Ok(Store::with_archive(store.clone()).with_handover(store))
     }
 
+    async fn close(&self, store: Store) -> Result<(), BoxError> {
+        self.ends.closed.fetch_add(1, Ordering::SeqCst);
+        drop(store);
+        Ok(())
+    }
+
+    async fn remove(&self) -> Result<(), BoxError> {
+        self.ends.removed.fetch_add(1, Ordering::SeqCst);
+        let fails = self.ends.removal_fails.load(Ordering::SeqCst);
+        if fails { Err("the disk is gone".into()) } else { Ok(()) }
+    }
+
     async fn cut_off(&self) -> Result<(), BoxError> {
-        self.cut_off.store(true, Ordering::SeqCst);
+        self.notes.is_cut_off.store(true, Ordering::SeqCst);
         Ok(())
     }
 
     async fn reconnect(&self) -> Result<(), BoxError> {
-        self.cut_off.store(false, Ordering::SeqCst);
+        self.notes.is_cut_off.store(false, Ordering::SeqCst);
         Ok(())
     }
 
     async fn act_elsewhere(&self, action: &str) -> Result<(), BoxError> {
-        if (self.flaw.faults)(&self.notes).alone {
+        if self.faults().alone {
             // The action runs on a copy, so this store does not change.
-            let elsewhere = Arc::new(changed(&self.handle(false), |_| ()).await?);
+            let elsewhere = Arc::new(changed(&self.handle(false), |_, _| ()).await?);
             let store = Store::with_archive(elsewhere.clone()).with_handover(elsewhere);
             let _ = act(&store, action).await;
             return Ok(());
@@ -119,7 +147,7 @@ impl ScratchStore for Disk {
     }
 
     async fn forbid_equal_names(&self) -> Result<(), BoxError> {
-        self.unique_names.store(true, Ordering::SeqCst);
+        self.notes.has_unique_names.store(true, Ordering::SeqCst);
         Ok(())
     }
 
@@ -128,20 +156,13 @@ impl ScratchStore for Disk {
     }
 }
 
-/// Creates a store with the content of `store`, changed by `change`.
-async fn changed(store: &MemoryStore, change: fn(&mut Content)) -> Result<MemoryStore, BoxError> {
-    let mut snapshot = store.snapshot().await?;
-    let mut content = Content {
-        pets: snapshot.pets(None, u32::MAX).await?,
-        keys: snapshot.keys().await?,
-        records: snapshot.records(None, u32::MAX).await?,
-        highest: snapshot.highest_ids().await?,
-        state: store.state().await?,
-    };
-    change(&mut content);
-    let store = MemoryStore::new();
-    let Content { pets, keys, records, highest, state } = content;
-    store.write_rows(WriterRole::Service, Rows { pets, keys, records, highest }).await?;
-    store.change_state(0, state).await?;
-    Ok(store)
+/// Creates a store with the rows and the state of `store`, changed by `change`.
+async fn changed(
+    store: &MemoryStore,
+    change: fn(&mut Rows, &mut StoreState),
+) -> Result<MemoryStore, BoxError> {
+    let mut state = store.state().await?;
+    let copy = copied(store, |rows| change(rows, &mut state)).await?;
+    copy.change_state(0, state).await?;
+    Ok(copy)
 }

@@ -1,23 +1,16 @@
 //! Flaws of idempotency.
 
-use std::sync::atomic::Ordering;
-
 use petstore_domain::{
-    AddError, Added, Archive as _, IdempotencyRecord, IdempotencyRequest, NewPet, PetRepository,
+    AddError, Added, Archive as _, IdempotencyRecord, IdempotencyRequest, PetRepository as _,
     Purged, Rows, StoreError, Timestamp, WriterRole,
 };
 use petstore_memory::MemoryStore;
 use tokio::task::yield_now;
 
-use crate::{faults::Faults, flaw::Flaw};
-
-async fn add(
-    store: &MemoryStore,
-    pet: NewPet,
-    request: Option<IdempotencyRequest>,
-) -> Result<Added, AddError> {
-    PetRepository::add(store, pet, request).await
-}
+use crate::{
+    faults::{Faults, Handle},
+    flaw::Flaw,
+};
 
 /// Returns the valid record for `request`.
 async fn record(store: &MemoryStore, request: &IdempotencyRequest) -> Option<IdempotencyRecord> {
@@ -27,111 +20,95 @@ async fn record(store: &MemoryStore, request: &IdempotencyRequest) -> Option<Ide
     records.into_iter().find(counts)
 }
 
-/// Looks for a record, yields to other tasks, and then writes as if no task had written meanwhile.
-async fn add_after_looking(
-    store: &MemoryStore,
-    pet: NewPet,
-    request: IdempotencyRequest,
-) -> Result<Added, AddError> {
-    let found = record(store, &request).await;
-    yield_now().await;
-    match add(store, pet.clone(), Some(request)).await {
-        Ok(Added::Replayed(_)) | Err(AddError::IdempotencyKeyReused) if found.is_none() => {
-            add(store, pet, None).await
+/// Changes the request of an addition.
+fn change_request(it: &mut Faults, change: fn(&Handle, &mut IdempotencyRequest)) {
+    it.add.replace(move |store, (pet, mut request)| async move {
+        if let Some(request) = &mut request {
+            change(&store, request);
         }
-        other => other,
-    }
+        store.add(pet, request).await
+    });
 }
 
-/// Writes the animal in one transaction, and its record in the next.
-async fn add_in_two_transactions(
-    store: &MemoryStore,
-    pet: NewPet,
-    request: IdempotencyRequest,
-) -> Result<Added, AddError> {
-    if record(store, &request).await.is_some() {
-        return add(store, pet, Some(request)).await;
-    }
-    let added = add(store, pet, None).await?;
-    yield_now().await;
-    let Added::Created(pet) = &added else { return Ok(added) };
-    let records = vec![request.into_record(pet.id)];
-    // The write fails if another task has written a record with this id.
-    let rows = Rows { records, ..Rows::default() };
-    let _ = store.write_rows(WriterRole::Service, rows).await;
-    Ok(added)
+/// Makes replays read the row of the animal. With `needs_row`, a replay fails without the row.
+fn replay_rows(it: &mut Faults, needs_row: bool) {
+    it.add.replace(move |store, (pet, request)| async move {
+        let added = store.add(pet, request).await?;
+        let Added::Replayed(pet) = added else { return Ok(added) };
+        match store.find(pet.id).await?.value {
+            Some(found) => Ok(Added::Replayed(found)),
+            None if needs_row => Err(StoreError::corrupt("a record", "its animal exists").into()),
+            None => Ok(Added::Replayed(pet)),
+        }
+    });
 }
+
+const AT_ONCE: &str = "equal_requests_at_once_add_one_animal";
+const EXPIRY: &str = "a_record_decides_until_exactly_its_expiry";
+const IDS: &str = "ids_that_differ_in_any_bit_are_two_records";
+const PURGE: &str = "purging_keeps_to_its_limit_and_its_cutoff";
+const REOPENED: &str = "reopening_keeps_what_was_acknowledged";
+const REPLAY: &str = "a_replay_returns_the_animal_of_its_request";
 
 pub(crate) const FLAWS: &[Flaw] = &[
-    Flaw::new("a record never expires", &["a_record_decides_until_exactly_its_expiry"], |_| {
-        Faults::change_request(|request| request.cutoff = Timestamp(i64::MIN))
+    Flaw::new("a record expires a millisecond too late", &[EXPIRY], |it| {
+        change_request(it, |_, request| request.cutoff.0 -= 1);
     }),
-    Flaw::new(
-        "a record expires a millisecond too late",
-        &["a_record_decides_until_exactly_its_expiry"],
-        |_| Faults::change_request(|request| request.cutoff.0 -= 1),
-    ),
-    Flaw::new(
-        "a record expires a millisecond too early",
-        &["a_record_decides_until_exactly_its_expiry"],
-        |_| Faults::change_request(|request| request.cutoff.0 += 1),
-    ),
-    Flaw::new(
-        "the last bit of a record's id is ignored",
-        &["ids_that_differ_in_any_bit_are_two_records"],
-        |_| Faults::change_request(|request| request.id.0[15] &= !1),
-    ),
-    Flaw::new(
-        "ids of records that differ only in the case of letters are equal",
-        &["ids_that_differ_in_any_bit_are_two_records"],
-        |_| Faults::change_request(|request| request.id.0.make_ascii_lowercase()),
-    ),
-    Flaw::new(
-        "a record's id ends at its first zero byte",
-        &["ids_that_differ_in_any_bit_are_two_records"],
-        |_| {
-            Faults::change_request(|request| {
-                if let Some(end) = request.id.0.iter().position(|byte| *byte == 0) {
-                    request.id.0[end..].fill(0);
-                }
-            })
-        },
-    ),
+    Flaw::new("a record expires a millisecond too early", &[EXPIRY], |it| {
+        change_request(it, |_, request| request.cutoff.0 += 1);
+    }),
+    Flaw::new("the last bit of a record's id is ignored", &[IDS], |it| {
+        change_request(it, |_, request| request.id.0[15] &= !1);
+    }),
+    Flaw::new("ids of records that differ only in the case of letters are equal", &[IDS], |it| {
+        change_request(it, |_, request| request.id.0.make_ascii_lowercase());
+    }),
+    Flaw::new("a record's id ends at its first zero byte", &[IDS], |it| {
+        change_request(it, |_, request| {
+            if let Some(end) = request.id.0.iter().position(|byte| *byte == 0) {
+                request.id.0[end..].fill(0);
+            }
+        });
+    }),
     Flaw::new(
         "a handle knows only its own records",
         &[
             "rows_come_back_and_may_be_written_again",
             "a_snapshot_holds_everything_in_order",
-            "reopening_keeps_what_was_acknowledged",
-            "equal_requests_at_once_add_one_animal",
+            REOPENED,
+            AT_ONCE,
         ],
-        |notes| {
-            let handle = notes.handles.fetch_add(1, Ordering::Relaxed);
-            Faults::change_request(move |request| request.id.0[0] ^= 100 + handle)
-        },
+        |it| change_request(it, |store, request| request.id.0[0] ^= 100 + store.number),
     ),
     Flaw::new(
         "an idempotency key is accepted for another animal",
-        &["a_record_decides_until_exactly_its_expiry", "random_commands_do_as_the_model_does"],
-        |_| {
-            Faults::default().add(|store, (pet, request)| async move {
-                match add(&store, pet.clone(), request).await {
-                    Err(AddError::IdempotencyKeyReused) => add(&store, pet, None).await,
+        &[EXPIRY, "random_commands_do_as_the_model_does"],
+        |it| {
+            it.add.replace(|store, (pet, request)| async move {
+                match store.add(pet.clone(), request).await {
+                    Err(AddError::IdempotencyKeyReused) => store.add(pet, None).await,
                     other => other,
                 }
-            })
+            });
         },
     ),
     Flaw::new(
         "a record is looked up in one transaction and written in another",
-        &["equal_requests_at_once_add_one_animal"],
-        |_| {
-            Faults::default().add(|store, (pet, request)| async move {
-                match request {
-                    None => add(&store, pet, None).await,
-                    Some(request) => add_after_looking(&store, pet, request).await,
+        &[AT_ONCE],
+        |it| {
+            it.add.replace(|store, (pet, request)| async move {
+                let Some(request) = request else { return store.add(pet, None).await };
+                let found = record(&store, &request).await;
+                yield_now().await;
+                match store.add(pet.clone(), Some(request)).await {
+                    Ok(Added::Replayed(_)) | Err(AddError::IdempotencyKeyReused)
+                        if found.is_none() =>
+                    {
+                        store.add(pet, None).await
+                    }
+                    other => other,
                 }
-            })
+            });
         },
     )
     .on_one_thread(),
@@ -140,88 +117,62 @@ pub(crate) const FLAWS: &[Flaw] = &[
         &[
             "a_dropped_addition_happens_whole_or_not_at_all",
             "an_animal_and_its_record_appear_together",
-            "equal_requests_at_once_add_one_animal",
+            AT_ONCE,
         ],
-        |_| {
-            Faults::default().add(|store, (pet, request)| async move {
-                match request {
-                    None => add(&store, pet, None).await,
-                    Some(request) => add_in_two_transactions(&store, pet, request).await,
+        |it| {
+            it.add.replace(|store, (pet, request)| async move {
+                let Some(request) = request else { return store.add(pet, None).await };
+                if record(&store, &request).await.is_some() {
+                    return store.add(pet, Some(request)).await;
                 }
-            })
+                let added = store.add(pet, None).await?;
+                yield_now().await;
+                let Added::Created(pet) = &added else { return Ok(added) };
+                let records = vec![request.into_record(pet.id)];
+                // The write fails if another task has written a record with this id.
+                let rows = Rows { records, ..Rows::default() };
+                let _ = store.write_rows(WriterRole::Service, rows).await;
+                Ok(added)
+            });
         },
     )
     .on_one_thread(),
-    Flaw::new(
-        "more records are purged than the limit",
-        &["purging_keeps_to_its_limit_and_its_cutoff"],
-        |_| {
-            Faults::default().purge(|store, (cutoff, _)| async move {
-                store.purge_expired(cutoff, u32::MAX).await
-            })
-        },
-    ),
-    Flaw::new(
-        "a purge always says that no expired record is left",
-        &["purging_keeps_to_its_limit_and_its_cutoff"],
-        |_| purges(|purged| Purged { more: false, ..purged }),
-    ),
-    Flaw::new(
-        "a purge always says that expired records are left",
-        &["purging_keeps_to_its_limit_and_its_cutoff"],
-        |_| purges(|purged| Purged { more: true, ..purged }),
-    ),
+    Flaw::new("more records are purged than the limit", &[PURGE], |it| {
+        it.purge.edit_input(|(_, limit)| *limit = u32::MAX);
+    }),
+    Flaw::new("a purge always says that no expired record is left", &[PURGE], |it| {
+        it.purge.edit_output(|_, _, Purged { more, .. }| *more = false);
+    }),
+    Flaw::new("a purge always says that expired records are left", &[PURGE], |it| {
+        it.purge.edit_output(|_, _, Purged { more, .. }| *more = true);
+    }),
     Flaw::new(
         "a purge deletes records a millisecond before their expiry",
-        &["purging_keeps_to_its_limit_and_its_cutoff", "reopening_keeps_what_was_acknowledged"],
-        |_| {
-            Faults::default().purge(|store, (cutoff, limit)| async move {
-                store.purge_expired(Timestamp(cutoff.0 + 1), limit).await
-            })
-        },
+        &[PURGE, REOPENED],
+        |it| it.purge.edit_input(|(cutoff, _)| cutoff.0 += 1),
     ),
     Flaw::new(
         "a purge looks for expired records, and later deletes them even if they were replaced",
         &["a_purge_spares_a_record_that_is_replaced_meanwhile"],
-        |_| {
-            Faults::default().purge(|store, (cutoff, limit)| async move {
+        |it| {
+            it.purge.replace(|store, (cutoff, limit)| async move {
                 let old = store.snapshot().await?.records(None, u32::MAX).await?;
                 let is_old = old.iter().any(|record| record.at <= cutoff);
                 yield_now().await;
                 let cutoff = if is_old { Timestamp(i64::MAX) } else { cutoff };
                 store.purge_expired(cutoff, limit).await
-            })
+            });
         },
     )
     .on_one_thread(),
     Flaw::new(
         "a replay returns the present row, not the animal as the request added it",
-        &["a_replay_returns_the_animal_of_its_request"],
-        |_| replays(false),
+        &[REPLAY],
+        |it| replay_rows(it, false),
     ),
     Flaw::new(
         "a replay fails if its animal has no row",
-        &["a_replay_returns_the_animal_of_its_request", "a_record_outlasts_its_deleted_animal"],
-        |_| replays(true),
+        &[REPLAY, "a_record_outlasts_its_deleted_animal"],
+        |it| replay_rows(it, true),
     ),
 ];
-
-/// Purges, but returns the outcome that `otherwise` makes of the true outcome.
-fn purges(otherwise: fn(Purged) -> Purged) -> Faults {
-    Faults::default().purge(move |store, (cutoff, limit)| async move {
-        store.purge_expired(cutoff, limit).await.map(otherwise)
-    })
-}
-
-/// Replays that read the row of the animal. With `needs_row`, a replay fails without the row.
-fn replays(needs_row: bool) -> Faults {
-    Faults::default().add(move |store, (pet, request)| async move {
-        let added = add(&store, pet, request).await?;
-        let Added::Replayed(pet) = added else { return Ok(added) };
-        match store.find(pet.id).await?.value {
-            Some(found) => Ok(Added::Replayed(found)),
-            None if needs_row => Err(StoreError::corrupt("a record", "its animal exists").into()),
-            None => Ok(Added::Replayed(pet)),
-        }
-    })
-}

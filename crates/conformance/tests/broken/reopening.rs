@@ -2,24 +2,22 @@
 
 use petstore_domain::{Phase, StoreId};
 
-use crate::{
-    faults::{Content, Faults},
-    flaw::Flaw,
-};
-
-/// Changes the content of the store when it is reopened.
-pub(crate) fn changed(change: fn(&mut Content)) -> Faults {
-    Faults { reopened: Some(change), ..Faults::default() }
-}
+use crate::flaw::Flaw;
 
 const KEEPS: &[&str] = &["reopening_keeps_what_was_acknowledged"];
 
 pub(crate) const FLAWS: &[Flaw] = &[
-    Flaw::new("an animal is lost by reopening", KEEPS, |_| changed(|it| drop(it.pets.pop()))),
-    Flaw::new("records are lost by reopening", KEEPS, |_| changed(|it| it.records.clear())),
-    Flaw::new("a key is lost by reopening", KEEPS, |_| changed(|it| drop(it.keys.pop()))),
-    Flaw::new("a revocation is lost by reopening", KEEPS, |_| {
-        changed(|it| it.keys.iter_mut().for_each(|key| key.revoked_at = None))
+    Flaw::new("an animal is lost by reopening", KEEPS, |it| {
+        it.reopened = Some(|rows, _| drop(rows.pets.pop()));
+    }),
+    Flaw::new("records are lost by reopening", KEEPS, |it| {
+        it.reopened = Some(|rows, _| rows.records.clear());
+    }),
+    Flaw::new("a key is lost by reopening", KEEPS, |it| {
+        it.reopened = Some(|rows, _| drop(rows.keys.pop()));
+    }),
+    Flaw::new("a revocation is lost by reopening", KEEPS, |it| {
+        it.reopened = Some(|rows, _| rows.keys.iter_mut().for_each(|key| key.revoked_at = None));
     }),
     Flaw::new(
         "reopening a store changes its phase to open",
@@ -27,21 +25,21 @@ pub(crate) const FLAWS: &[Flaw] = &[
             "a_store_that_is_not_open_refuses_everything",
             "a_state_is_replaced_by_its_revision_and_lasts",
         ],
-        |_| changed(|it| it.state.phase = Phase::Open { from: None }),
+        |it| it.reopened = Some(|_, state| state.phase = Phase::Open { from: None }),
     ),
     Flaw::new(
         "reopening a store changes its identity",
         &["a_state_is_replaced_by_its_revision_and_lasts"],
-        |_| changed(|it| it.state.id = StoreId([99; 16])),
+        |it| it.reopened = Some(|_, state| state.id = StoreId([99; 16])),
     ),
     Flaw::new(
         "two callers that open a new store at once create a store each",
         &["two_that_open_a_new_store_at_once_open_the_same"],
-        |_| Faults { made_twice: true, ..Faults::default() },
+        |it| it.made_twice = true,
     ),
     Flaw::new(
         "changes by another process do not show",
         &["what_another_process_does_shows_here"],
-        |_| Faults { alone: true, ..Faults::default() },
+        |it| it.alone = true,
     ),
 ];

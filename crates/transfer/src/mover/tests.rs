@@ -9,13 +9,16 @@ mod world;
 
 use std::{
     collections::{HashMap, VecDeque},
-    hash::{DefaultHasher, Hash, Hasher as _},
+    hash::{Hash, Hasher},
 };
 
 use petstore_domain::{Phase, StoreId};
 
 use self::world::{At, Budget, Event, Flight, Run, Store, World};
 use crate::mover::{decide::is_sealed_to, step::End};
+
+/// More states than any exploration has.
+const MAX_STATES: usize = 200_000;
 
 /// Returns two new stores.
 fn fresh() -> [Store; 2] {
@@ -96,22 +99,20 @@ fn fault(world: &World) -> Option<&'static str> {
     None
 }
 
-/// The results of an exploration.
-#[derive(Debug, Default)]
-struct Explored {
-    states: usize,
-    /// The ends of all runs.
-    ends: Vec<End>,
-}
-
-/// Explores every reachable state, breadth first.
+/// Explores every reachable state, breadth first. Returns the ends of all runs.
 #[track_caller]
-fn explore(begin: &World) -> Explored {
+fn ends(stores: [Store; 2], source: usize, budget: Budget) -> Vec<End> {
+    let begin = &World::new(stores, source, budget);
     let mut places = HashMap::from([(fingerprint(begin), 0)]);
     let (mut waiting, mut parents) = (VecDeque::from([begin.clone()]), vec![(0, Vec::new())]);
-    let (mut following, mut explored) = (Vec::<Vec<u32>>::new(), Explored::default());
+    let (mut following, mut ends) = (Vec::<Vec<u32>>::new(), Vec::new());
     while let Some(world) = waiting.pop_front() {
         let place = following.len();
+        assert!(
+            place < MAX_STATES,
+            "the states never end, after\n{}",
+            path(begin, &parents, place)
+        );
         if let Some(fault) = fault(&world) {
             panic!("{fault}, after\n{}", path(begin, &parents, place));
         }
@@ -119,9 +120,9 @@ fn explore(begin: &World) -> Explored {
         for (events, mut next) in world.steps() {
             for run in &next.runs {
                 if let At::Ended(end) = run.at
-                    && !explored.ends.contains(&end)
+                    && !ends.contains(&end)
                 {
-                    explored.ends.push(end);
+                    ends.push(end);
                 }
             }
             next.simplify();
@@ -134,7 +135,6 @@ fn explore(begin: &World) -> Explored {
         }
         following.push(next_places);
     }
-    explored.states = following.len();
     // Every path ends if the graph of states has no cycle.
     let mut before = vec![0_u32; following.len()];
     following.iter().flatten().for_each(|next| before[*next as usize] += 1);
@@ -152,11 +152,39 @@ fn explore(begin: &World) -> Explored {
         let place = before.iter().position(|before| *before > 0).unwrap();
         panic!("a run may never end, after\n{}", path(begin, &parents, place));
     }
-    explored
+    ends
+}
+
+/// A hasher that multiplies each word. An exploration takes half the time that it takes with the standard hasher.
+struct FastHasher(u64);
+
+impl Hasher for FastHasher {
+    fn write(&mut self, bytes: &[u8]) {
+        for part in bytes.chunks(8) {
+            self.write_u64(part.iter().fold(0, |word, byte| word << 8 | u64::from(*byte)));
+        }
+    }
+
+    fn write_u8(&mut self, byte: u8) {
+        self.write_u64(byte.into());
+    }
+
+    fn write_usize(&mut self, number: usize) {
+        self.write_u64(number as u64);
+    }
+
+    fn write_u64(&mut self, word: u64) {
+        let product = (self.0 ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        self.0 = product ^ product >> 32;
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
+    }
 }
 
 fn fingerprint(world: &impl Hash) -> u64 {
-    let mut hasher = DefaultHasher::new();
+    let mut hasher = FastHasher(1);
     world.hash(&mut hasher);
     hasher.finish()
 }
@@ -180,12 +208,6 @@ fn path(begin: &World, parents: &[(usize, Vec<Event>)], mut place: usize) -> Str
         world.simplify();
     }
     lines.join("\n")
-}
-
-/// Explores, and returns the ends of all runs.
-#[track_caller]
-fn ends(stores: [Store; 2], source: usize, budget: Budget) -> Vec<End> {
-    explore(&World::new(stores, source, budget)).ends
 }
 
 #[test]

@@ -5,12 +5,17 @@ use std::{ops::ControlFlow, sync::Arc, time::Duration};
 use async_trait::async_trait;
 use petstore_conformance::{BoxError, Capability, Harness, ScratchStore, Store};
 use petstore_domain::{
-    Added, Handover, PageLimit, Pet, PetId, PetQuery, PetRepository, Phase, StoreError, Timestamp,
-    mocks::new_pet,
+    Added, Handover as _, PageLimit, Pet, PetId, PetQuery, PetRepository, Phase, StoreError,
+    StoreState, Timestamp, mocks::new_pet,
 };
 use petstore_memory::MemoryStore;
 use petstore_transfer::{
     CurrentStore, MoveOutcome, Mover, NextStoreOpener, Poller, StorePorts, TransferError,
+};
+
+use crate::{
+    faulty::{Fault, Faulty},
+    stores::{fill, store},
 };
 
 pub(crate) async fn add(store: &dyn PetRepository) -> PetId {
@@ -24,31 +29,71 @@ pub(crate) async fn all(store: &dyn PetRepository) -> Vec<Pet> {
     store.list(query).await.unwrap().value.pets
 }
 
-pub(crate) fn stores() -> (Arc<MemoryStore>, Arc<MemoryStore>) {
-    (Arc::default(), Arc::default())
+/// Two stores for a handover.
+pub(crate) struct Both {
+    pub(crate) old: Arc<MemoryStore>,
+    pub(crate) new: Arc<MemoryStore>,
+    pub(crate) from: StorePorts,
+    pub(crate) to: StorePorts,
+}
+
+/// Returns two stores. The old one holds `count` animals.
+pub(crate) async fn both(count: usize) -> Both {
+    let (old, new) = (store(), store());
+    fill(&old, count).await;
+    let (from, to) = (side(&old, "old"), side(&new, "new"));
+    Both { old, new, from, to }
+}
+
+impl Both {
+    pub(crate) fn faulty_source(&self, fault: Fault) -> StorePorts {
+        let faulty = Faulty::new(&self.old, &self.old, fault);
+        StorePorts { archive: faulty.clone(), handover: faulty, ..self.from.clone() }
+    }
+
+    pub(crate) fn faulty_target(&self, fault: Fault) -> StorePorts {
+        let faulty = Faulty::new(&self.new, &self.old, fault);
+        StorePorts { archive: faulty.clone(), handover: faulty, ..self.to.clone() }
+    }
+
+    /// Marks the new store as being filled and seals the old one, like a mover. Returns the state of the old store.
+    pub(crate) async fn seal(&self) -> StoreState {
+        let Self { old, new, .. } = self;
+        let (state, other) = (old.state().await.unwrap(), new.state().await.unwrap());
+        let filling = other.next(Phase::Filling { from: state.id });
+        assert!(new.change_state(other.revision, filling).await.unwrap());
+        let sealed = state.next(Phase::Sealed { to: other.id, label: "new".to_owned() });
+        assert!(old.change_state(state.revision, sealed.clone()).await.unwrap());
+        sealed
+    }
+}
+
+/// Returns three stores with the labels a, b and c.
+pub(crate) fn three_stores() -> [(Arc<MemoryStore>, StorePorts); 3] {
+    ["a", "b", "c"].map(|label| {
+        let store = store();
+        let ports = side(&store, label);
+        (store, ports)
+    })
 }
 
 pub(crate) async fn phase(store: &MemoryStore) -> Phase {
     store.state().await.unwrap().phase
 }
 
-/// Returns the ports of a store, with reads while it is sealed. `handover` replaces the store's own port.
-pub(crate) fn side(
-    store: &Arc<MemoryStore>,
-    handover: Option<Arc<dyn Handover>>,
-    label: &str,
-) -> StorePorts {
+/// Returns the ports of a store, with reads while it is sealed.
+pub(crate) fn side(store: &Arc<MemoryStore>, label: &str) -> StorePorts {
     let service = Arc::new(store.handle(true));
     StorePorts {
         pets: service.clone(),
         keys: service,
         archive: store.clone(),
-        handover: handover.unwrap_or_else(|| store.clone()),
+        handover: store.clone(),
         label: label.to_owned(),
     }
 }
 
-pub(crate) struct Opener(pub(crate) StorePorts);
+struct Opener(StorePorts);
 
 #[async_trait]
 impl NextStoreOpener for Opener {
@@ -61,22 +106,23 @@ pub(crate) fn mover(from: &StorePorts, to: &StorePorts) -> Mover {
     Mover::new(from.clone(), to.clone(), Timestamp(0))
 }
 
-pub(crate) async fn move_store(
-    from: &StorePorts,
-    to: &StorePorts,
-) -> Result<MoveOutcome, TransferError> {
-    mover(from, to).run(&mut |_| ControlFlow::Continue(())).await
-}
-
 /// Hands a store over. Returns how long writes waited; `None` if the store was handed over before.
 pub(crate) async fn hand_over(
     from: &StorePorts,
     to: &StorePorts,
 ) -> Result<Option<Duration>, TransferError> {
-    Ok(match move_store(from, to).await? {
+    Ok(match mover(from, to).run(&mut |_| ControlFlow::Continue(())).await? {
         MoveOutcome::HandedOver { writes_waited } => Some(writes_waited),
         MoveOutcome::AlreadyHandedOver | MoveOutcome::SealedAgain | MoveOutcome::Canceled => None,
     })
+}
+
+/// Hands a store over, and then gives it back its earlier state, as after the loss of its last changes.
+pub(crate) async fn hand_over_without_seal(from: &StorePorts, to: &StorePorts) {
+    let open = from.handover.state().await.unwrap();
+    hand_over(from, to).await.unwrap();
+    let now = from.handover.state().await.unwrap();
+    assert!(from.handover.change_state(now.revision, open).await.unwrap());
 }
 
 pub(crate) async fn cancel(
@@ -100,19 +146,14 @@ pub(crate) struct Pairs {
     pub(crate) handed_over: bool,
 }
 
-struct Pair {
-    from: Arc<MemoryStore>,
-    to: Arc<MemoryStore>,
-}
-
 #[async_trait]
 impl Harness for Pairs {
     async fn fresh(&self) -> Result<Box<dyn ScratchStore>, BoxError> {
-        let pair = Pair { from: Arc::default(), to: Arc::default() };
+        let both = both(0).await;
         if self.handed_over {
-            hand_over(&side(&pair.from, None, "old"), &side(&pair.to, None, "new")).await?;
+            hand_over(&both.from, &both.to).await?;
         }
-        Ok(Box::new(pair))
+        Ok(Box::new(both))
     }
 
     fn unsupported(&self, capability: Capability) -> Option<&'static str> {
@@ -129,8 +170,8 @@ impl Harness for Pairs {
 }
 
 #[async_trait]
-impl ScratchStore for Pair {
+impl ScratchStore for Both {
     async fn open(&self, _: bool) -> Result<Store, BoxError> {
-        Ok(Store::new(service(&side(&self.from, None, "old"), &side(&self.to, None, "new")).await))
+        Ok(Store::new(service(&self.from, &self.to).await))
     }
 }

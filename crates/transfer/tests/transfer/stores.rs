@@ -54,14 +54,6 @@ pub(crate) async fn restore(store: &MemoryStore, pets: Vec<Pet>) {
     write(store, Rows { pets, ..Rows::default() }).await;
 }
 
-pub(crate) async fn restore_key(store: &MemoryStore, key: ApiKey) {
-    write(store, Rows { keys: vec![key], ..Rows::default() }).await;
-}
-
-pub(crate) async fn restore_record(store: &MemoryStore, record: IdempotencyRecord) {
-    write(store, Rows { records: vec![record], ..Rows::default() }).await;
-}
-
 pub(crate) async fn key(store: &MemoryStore, seed: u8, called: &str) -> ApiKey {
     let secret = ApiKeySecret::from_entropy(&[seed; 32]);
     let key = NewApiKey::new(name(called), &secret, START, None);

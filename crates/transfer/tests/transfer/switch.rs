@@ -1,67 +1,26 @@
 //! Services over two stores: their polls, and the store that they use.
 
 use std::{
-    future,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, AtomicUsize, Ordering},
-    },
+    sync::{Arc, atomic::Ordering},
     time::Duration,
 };
 
-use async_trait::async_trait;
 use petstore_domain::{
-    AddError, Handover, KeyStore as _, PetQuery, PetRepository, Phase, StoreError, StoreState,
+    AddError, Handover, KeyStore as _, PetId, PetQuery, PetRepository, Phase, StoreError, StoreId,
     mocks::new_pet,
 };
 use petstore_memory::MemoryStore;
-use petstore_transfer::{CurrentStore, release};
+use petstore_transfer::{CurrentStore, StorePorts, release};
 use tokio::{
     task::JoinSet,
     time::{Instant, sleep, timeout},
 };
 
 use crate::{
-    pair::{add, all, hand_over, phase, service, side, stores},
+    faulty::{Fault, Faulty},
+    pair::{Both, add, all, both, hand_over, hand_over_without_seal, phase, service, three_stores},
     stores::{held, key},
 };
-
-/// Counts the reads of the state. While the store is frozen, no read returns.
-struct Watched {
-    store: Arc<MemoryStore>,
-    calls: AtomicUsize,
-    is_frozen: AtomicBool,
-}
-
-#[async_trait]
-impl Handover for Watched {
-    async fn state(&self) -> Result<StoreState, StoreError> {
-        self.calls.fetch_add(1, Ordering::SeqCst);
-        if self.is_frozen.load(Ordering::SeqCst) {
-            future::pending::<()>().await;
-        }
-        self.store.state().await
-    }
-
-    async fn change_state(&self, expected: i64, new: StoreState) -> Result<bool, StoreError> {
-        self.store.change_state(expected, new).await
-    }
-}
-
-fn watched(store: &Arc<MemoryStore>) -> Arc<Watched> {
-    let (calls, is_frozen) = (AtomicUsize::new(0), AtomicBool::new(false));
-    Arc::new(Watched { store: store.clone(), calls, is_frozen })
-}
-
-/// Seals `old` and marks `new` as being filled, like a mover.
-async fn seal(old: &MemoryStore, new: &MemoryStore) -> StoreState {
-    let (state, other) = (old.state().await.unwrap(), new.state().await.unwrap());
-    let filling = other.next(Phase::Filling { from: state.id });
-    assert!(new.change_state(other.revision, filling).await.unwrap());
-    let sealed = state.next(Phase::Sealed { to: other.id, label: "new".to_owned() });
-    assert!(old.change_state(state.revision, sealed.clone()).await.unwrap());
-    sealed
-}
 
 #[tokio::test]
 async fn calls_fail_until_a_store_is_set_and_after_it_was_cleared() {
@@ -78,12 +37,13 @@ async fn calls_fail_until_a_store_is_set_and_after_it_was_cleared() {
 #[tokio::test(start_paused = true)]
 async fn many_waiting_requests_do_not_multiply_the_polls_of_a_stuck_seal() {
     const STUCK: Duration = Duration::from_secs(5);
-    let (old, new) = (Arc::<MemoryStore>::default(), Arc::<MemoryStore>::default());
-    let states = [watched(&old), watched(&new)];
-    let [from, to] = [(&old, &states[0], "old"), (&new, &states[1], "new")]
-        .map(|(store, state, label)| side(store, Some(state.clone()), label));
+    let stores = both(0).await;
+    let states =
+        [&stores.old, &stores.new].map(|store| Faulty::new(store, &stores.old, Fault::Freezes));
+    let from = StorePorts { handover: states[0].clone(), ..stores.from.clone() };
+    let to = StorePorts { handover: states[1].clone(), ..stores.to.clone() };
     let both = service(&from, &to).await;
-    seal(&old, &new).await;
+    stores.seal().await;
     let mut waiting = JoinSet::new();
     for _ in 0..300 {
         let both = both.clone();
@@ -94,18 +54,18 @@ async fn many_waiting_requests_do_not_multiply_the_polls_of_a_stuck_seal() {
     // One poll every 20 ms, and the first polls.
     let most = usize::try_from(began.elapsed().as_millis()).unwrap() / 20 + 5;
     for state in states {
-        let calls = state.calls.load(Ordering::SeqCst);
+        let calls = state.reads.load(Ordering::SeqCst);
         assert!((most / 2..=most).contains(&calls), "{calls} calls in {:?}", began.elapsed());
     }
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_frozen_next_store_does_not_delay_the_return_to_the_first_one() {
-    let (old, new) = (Arc::<MemoryStore>::default(), Arc::<MemoryStore>::default());
-    let state = watched(&new);
-    let (from, to) = (side(&old, None, "old"), side(&new, Some(state.clone()), "new"));
-    let both = service(&from, &to).await;
-    let sealed = seal(&old, &new).await;
+    let stores = both(0).await;
+    let state = Faulty::new(&stores.new, &stores.old, Fault::Freezes);
+    let to = StorePorts { handover: state.clone(), ..stores.to.clone() };
+    let both = service(&stores.from, &to).await;
+    let sealed = stores.seal().await;
     sleep(Duration::from_millis(700)).await;
     state.is_frozen.store(true, Ordering::SeqCst);
     let adding = tokio::spawn({
@@ -115,7 +75,7 @@ async fn a_frozen_next_store_does_not_delay_the_return_to_the_first_one() {
     let reading = tokio::spawn(async move { both.list(PetQuery::default()).await.map(drop) });
     sleep(Duration::from_millis(300)).await;
     let opened = sealed.next(Phase::Open { from: None });
-    assert!(old.change_state(sealed.revision, opened).await.unwrap());
+    assert!(stores.old.change_state(sealed.revision, opened).await.unwrap());
     let opened_at = Instant::now();
     let delay = adding.await.unwrap().unwrap() - opened_at;
     assert!(delay < Duration::from_millis(50), "{delay:?}");
@@ -124,24 +84,23 @@ async fn a_frozen_next_store_does_not_delay_the_return_to_the_first_one() {
 
 #[tokio::test(start_paused = true)]
 async fn a_service_finds_at_once_what_was_added_after_the_handover() {
-    let (old, new) = stores();
-    let (from, to) = (side(&old, None, "old"), side(&new, None, "new"));
-    let both = service(&from, &to).await;
-    let sealed = seal(&old, &new).await;
+    let stores = both(0).await;
+    let Both { new, from, to, .. } = &stores;
+    let both = service(from, to).await;
+    let sealed = stores.seal().await;
     // The service has polled both stores a moment ago.
     sleep(Duration::from_millis(700)).await;
     let filling = new.state().await.unwrap();
     let opened = filling.next(Phase::Open { from: Some(sealed.id) });
     assert!(new.change_state(filling.revision, opened).await.unwrap());
-    let id = add(&*new).await;
+    let id = add(&**new).await;
     assert!(both.find(id).await.unwrap().value.is_some());
     assert_eq!(all(&*both).await.len(), 1);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_key_created_after_the_handover_is_loaded_at_once() {
-    let (old, new) = stores();
-    let (from, to) = (side(&old, None, "old"), side(&new, None, "new"));
+    let Both { new, from, to, .. } = both(0).await;
     let [whole, partial] = [service(&from, &to).await, service(&from, &to).await];
     let before = whole.load(None).await.unwrap().unwrap();
     let mark = partial.load_changes(None).await.unwrap().mark;
@@ -156,14 +115,9 @@ async fn a_key_created_after_the_handover_is_loaded_at_once() {
 
 #[tokio::test(start_paused = true)]
 async fn after_a_way_back_the_store_opened_last_is_used() {
-    let (old, new) = stores();
-    add(&*old).await;
-    let (from, to) = (side(&old, None, "old"), side(&new, None, "new"));
+    let Both { old, new, from, to } = both(1).await;
     hand_over(&from, &to).await.unwrap();
-    let open = new.state().await.unwrap();
-    hand_over(&to, &from).await.unwrap();
-    let now = new.state().await.unwrap();
-    assert!(new.change_state(now.revision, open).await.unwrap(), "the new store kept its seal");
+    hand_over_without_seal(&to, &from).await;
     for (first, next) in [(&from, &to), (&to, &from)] {
         let both = service(first, next).await;
         sleep(Duration::from_secs(1)).await;
@@ -175,13 +129,12 @@ async fn after_a_way_back_the_store_opened_last_is_used() {
 
 #[tokio::test(start_paused = true)]
 async fn a_released_store_is_not_replaced_by_its_former_target() {
-    let (old, new) = stores();
-    let (from, to) = (side(&old, None, "old"), side(&new, None, "new"));
+    let Both { old, new, from, to } = both(0).await;
     hand_over(&from, &to).await.unwrap();
     let refused = PetRepository::add(&*old, new_pet("Rex"), None).await.unwrap_err();
     assert!(matches!(refused, AddError::Store(StoreError::Sealed(_))), "{refused}");
-    assert!(release(&*old, petstore_domain::StoreId([9; 16])).await.unwrap());
-    assert_eq!(old.state().await.unwrap().id, petstore_domain::StoreId([9; 16]));
+    assert!(release(&*old, StoreId([9; 16])).await.unwrap());
+    assert_eq!(old.state().await.unwrap().id, StoreId([9; 16]));
     add(&*old).await;
     let both = service(&from, &to).await;
     sleep(Duration::from_secs(1)).await;
@@ -191,14 +144,12 @@ async fn a_released_store_is_not_replaced_by_its_former_target() {
 
 #[tokio::test(start_paused = true)]
 async fn a_release_waits_for_the_end_of_a_running_handover() {
-    let (old, new) = stores();
-    add(&*old).await;
-    let (from, to) = (side(&old, None, "old"), side(&new, None, "new"));
+    let Both { old, new, from, to } = both(1).await;
     let moving = tokio::spawn(async move { hand_over(&from, &to).await });
     while phase(&old).await.is_open() {
         sleep(Duration::from_millis(1)).await;
     }
-    assert!(release(&*old, petstore_domain::StoreId([9; 16])).await.unwrap());
+    assert!(release(&*old, StoreId([9; 16])).await.unwrap());
     assert!(phase(&new).await.is_open(), "the release did not wait for the handover");
     moving.await.unwrap().unwrap();
 }
@@ -206,26 +157,20 @@ async fn a_release_waits_for_the_end_of_a_running_handover() {
 /// The service never saw the second store open, because that store had been handed over to a third store.
 #[tokio::test(start_paused = true)]
 async fn a_service_with_two_handed_over_stores_serves_neither() {
-    let [a, b, c] = [(), (), ()].map(|()| Arc::new(MemoryStore::new()));
-    let [a_side, b_side, c_side] =
-        [(&a, "a"), (&b, "b"), (&c, "c")].map(|(store, label)| side(store, None, label));
-    add(&*a).await;
-    hand_over(&a_side, &b_side).await.unwrap();
-    hand_over(&b_side, &c_side).await.unwrap();
-    let late = add(&*c).await;
-    let service = service(&a_side, &b_side).await;
+    let [(first, a), (_, b), (third, c)] = three_stores();
+    add(&*first).await;
+    hand_over(&a, &b).await.unwrap();
+    hand_over(&b, &c).await.unwrap();
+    let late = add(&*third).await;
+    let service = service(&a, &b).await;
     let began = Instant::now();
-    let sealed = |error: StoreError| {
-        assert!(
-            matches!(&error, StoreError::Sealed(reason) if reason.contains("handed over to c")),
-            "{error}"
-        );
+    let AddError::Store(of_add) = service.add(new_pet("Rex"), None).await.unwrap_err() else {
+        panic!("no key was sent")
     };
-    sealed(service.find(late).await.unwrap_err());
-    sealed(service.list(PetQuery::default()).await.unwrap_err());
-    match service.add(new_pet("Rex"), None).await.unwrap_err() {
-        AddError::Store(error) => sealed(error),
-        AddError::IdempotencyKeyReused => panic!("no key was sent"),
+    let of_list = service.list(PetQuery::default()).await.unwrap_err();
+    for error in [service.find(late).await.unwrap_err(), of_list, of_add] {
+        let names_third = |reason: &str| reason.contains("handed over to c");
+        assert!(matches!(&error, StoreError::Sealed(reason) if names_third(reason)), "{error}");
     }
     assert!(began.elapsed() < Duration::from_secs(1), "{:?}", began.elapsed());
 }
@@ -233,13 +178,11 @@ async fn a_service_with_two_handed_over_stores_serves_neither() {
 /// Each store is sealed to the other, as after a handover back to an earlier copy of the first store.
 #[tokio::test(start_paused = true)]
 async fn a_service_with_two_stores_sealed_to_each_other_serves_neither() {
-    let [a, b] = [(), ()].map(|()| Arc::new(MemoryStore::new()));
-    let (a_side, b_side) = (side(&a, None, "a"), side(&b, None, "b"));
-    let pet = add(&*a).await;
-    hand_over(&a_side, &b_side).await.unwrap();
-    let (of_a, of_b) = (Handover::state(&*a).await.unwrap(), Handover::state(&*b).await.unwrap());
-    let sealed = of_b.next(Phase::Sealed { to: of_a.id, label: "a copy of a".to_owned() });
-    assert!(b.change_state(of_b.revision, sealed).await.unwrap());
-    let service = service(&a_side, &b_side).await;
-    assert!(service.find(pet).await.is_err());
+    let Both { old, new, from, to } = both(1).await;
+    hand_over(&from, &to).await.unwrap();
+    let (first, now) = (old.state().await.unwrap(), new.state().await.unwrap());
+    let sealed = now.next(Phase::Sealed { to: first.id, label: "a copy of old".to_owned() });
+    assert!(new.change_state(now.revision, sealed).await.unwrap());
+    let service = service(&from, &to).await;
+    assert!(service.find(PetId(1)).await.is_err());
 }

@@ -3,15 +3,14 @@
 use std::{ops::ControlFlow, sync::Arc, time::Duration};
 
 use petstore_domain::{
-    ApiKey, Archive as _, CategoryId, Fingerprint, HighestIds, IdempotencyRecord, KeyDigest, KeyId,
-    Pet, PetId, PetName, PetStatus, Rows, StoreCounts, Timestamp, WriterRole,
+    CategoryId, Fingerprint, HighestIds, IdempotencyRecord, KeyDigest, KeyId, PetId, PetStatus,
+    Rows, StoreCounts, Timestamp, mocks::new_pet,
 };
 use petstore_memory::MemoryStore;
 use petstore_transfer::TransferError;
 
 use crate::stores::{
-    START, add, fill, held, id, key, name, pet, restore, restore_key, restore_record, store,
-    use_first_key,
+    START, add, fill, held, id, key, name, pet, restore, store, use_first_key, write,
 };
 
 async fn verify(
@@ -72,79 +71,51 @@ async fn the_last_use_of_a_key_is_not_compared() {
     verify(&from, &to).await.unwrap();
 }
 
-/// A change of one field, with the start and the end of the text that names the difference.
-type Change<T> = (fn(&mut T), &'static str, &'static str);
+type ChangeRow = fn(&mut Rows);
 
 #[tokio::test]
-async fn every_field_of_an_animal_is_compared() {
-    let changes: [Change<Pet>; 4] = [
-        (|pet| pet.id = PetId(8), "animal 7 differs (source: \"Rex\" of ", "; target: missing)"),
+async fn every_field_of_a_row_except_the_last_use_is_compared() {
+    let sample = store();
+    add(&sample, "Rex", Some((id(1), START))).await;
+    key(&sample, 1, "web").await;
+    let (pets, keys, records) = held(&*sample).await;
+    let sample = Rows { pets, keys, records, highest: HighestIds::default() };
+    // A change of one field, with the start and the end of the text that names the difference.
+    let rex = "animal 1 differs (source: \"Rex\" of category 1, without a status; target: ";
+    let web = "API key 1 differs (source: 'web' (pst_";
+    let record = "idempotency record 0000";
+    let cases: [(ChangeRow, &str, &str); 15] = [
+        (|rows| rows.pets[0].id = PetId(8), rex, "missing)"),
         (
-            |pet| pet.name = PetName::parse("Tom").unwrap(),
-            "animal 7 differs (source: \"Rex\" of ",
-            "; target: \"Tom\" of category 1, without a status)",
+            |rows| rows.pets[0].name = new_pet("Tom").name,
+            rex,
+            "\"Tom\" of category 1, without a status)",
         ),
         (
-            |pet| pet.category_id = CategoryId(2),
-            "animal 7 differs (source: \"Rex\" of category 1, ",
-            "; target: \"Rex\" of category 2, without a status)",
+            |rows| rows.pets[0].category_id = CategoryId(2),
+            rex,
+            "\"Rex\" of category 2, without a status)",
         ),
-        (
-            |pet| pet.status = Some(PetStatus::Sold),
-            "animal 7 differs (source: \"Rex\" of category 1, without a status; ",
-            "target: \"Rex\" of category 1, sold)",
-        ),
+        (|rows| rows.pets[0].status = Some(PetStatus::Sold), rex, "\"Rex\" of category 1, sold)"),
+        (|rows| rows.keys[0].id = KeyId(2), web, "; target: missing)"),
+        (|rows| rows.keys[0].name = name("Web"), web, " ms)"),
+        (|rows| rows.keys[0].digest = KeyDigest([9; 32]), web, " ms)"),
+        (|rows| rows.keys[0].prefix = "pst_other".to_owned(), web, " ms)"),
+        (|rows| rows.keys[0].created_at.0 += 1, web, ", made at 1800000000001 ms)"),
+        (|rows| rows.keys[0].expires_at = Some(Timestamp(5)), web, " ms, expires at 5 ms)"),
+        (|rows| rows.keys[0].revoked_at = Some(Timestamp(6)), web, " ms, revoked at 6 ms)"),
+        (|rows| rows.records[0].id = id(2), record, ")"),
+        (|rows| rows.records[0].fingerprint = Fingerprint([9; 32]), record, ")"),
+        (|rows| rows.records[0].pet = PetId(2), record, ")"),
+        (|rows| rows.records[0].at.0 -= 1, record, ")"),
     ];
-    for (change, start, end) in changes {
-        let (from, to) = (store(), store());
-        let mut other = pet(7, "Rex");
-        restore(&from, vec![other.clone()]).await;
-        change(&mut other);
-        restore(&to, vec![other]).await;
+    for (change, start, end) in cases {
+        let (from, to, mut changed) = (store(), store(), sample.clone());
+        change(&mut changed);
+        write(&from, sample.clone()).await;
+        write(&to, changed).await;
         let words = difference(&from, &to).await;
-        assert!(words.starts_with(start) && words.ends_with(end), "{words}");
-    }
-}
-
-#[tokio::test]
-async fn every_field_of_a_key_except_the_last_use_is_compared() {
-    let changes: [Change<ApiKey>; 7] = [
-        (|key| key.id = KeyId(2), "API key 1 differs (source: 'web' (", "; target: missing)"),
-        (|key| key.name = name("Web"), "API key 1 differs (source: 'web' (", " ms)"),
-        (|key| key.digest = KeyDigest([9; 32]), "API key 1 differs (", " ms)"),
-        (|key| key.prefix = "pst_other".to_owned(), "API key 1 differs (", " ms)"),
-        (|key| key.created_at.0 += 1, "API key 1 differs (", ", made at 1800000000001 ms)"),
-        (|key| key.expires_at = Some(Timestamp(5)), "API key 1 differs (", " ms, expires at 5 ms)"),
-        (|key| key.revoked_at = Some(Timestamp(6)), "API key 1 differs (", " ms, revoked at 6 ms)"),
-    ];
-    for (change, start, end) in changes {
-        let (from, to) = (store(), store());
-        let mut other = key(&from, 1, "web").await;
-        change(&mut other);
-        restore_key(&to, other).await;
-        let words = difference(&from, &to).await;
-        assert!(words.starts_with(start) && words.ends_with(end), "{words}");
-    }
-}
-
-#[tokio::test]
-async fn every_field_of_a_record_is_compared() {
-    let changes: [fn(&mut IdempotencyRecord); 4] = [
-        |record| record.id = id(2),
-        |record| record.fingerprint = Fingerprint([9; 32]),
-        |record| record.pet = PetId(2),
-        |record| record.at.0 -= 1,
-    ];
-    for (index, change) in changes.into_iter().enumerate() {
-        let (from, to) = (store(), store());
-        add(&from, "Rex", Some((id(1), START))).await;
-        add(&from, "Rex", None).await;
-        fill(&to, 2).await;
-        let mut record = held(&*from).await.2.remove(0);
-        change(&mut record);
-        restore_record(&to, record).await;
-        let words = difference(&from, &to).await;
-        assert!(words.starts_with("idempotency record 0000"), "{index}: {words}");
+        assert!(words.starts_with(start) && words.ends_with(end), "{words}, not {start}…{end}");
     }
 }
 
@@ -181,7 +152,8 @@ async fn a_row_of_the_target_alone_is_a_difference() {
     }
     verify(&from, &to).await.unwrap();
     let (id, fingerprint) = (id(2), Fingerprint([2; 32]));
-    restore_record(&to, IdempotencyRecord { id, fingerprint, pet: PetId(1), at: START }).await;
+    let records = vec![IdempotencyRecord { id, fingerprint, pet: PetId(1), at: START }];
+    write(&to, Rows { records, ..Rows::default() }).await;
     assert!(difference(&from, &to).await.contains("(source: missing; "));
     key(&to, 2, "more").await;
     assert!(difference(&from, &to).await.contains("API key 2 differs (source: missing; "));
@@ -194,8 +166,7 @@ async fn a_target_is_refused_if_it_would_assign_an_identifier_twice() {
         ("API keys", HighestIds { pet: None, key: Some(KeyId(7)) }),
     ] {
         let (from, to) = (store(), store());
-        let raised = Rows { highest, ..Rows::default() };
-        from.write_rows(WriterRole::Service, raised).await.unwrap();
+        write(&from, Rows { highest, ..Rows::default() }).await;
         let refusal = verify(&from, &to).await.unwrap_err().to_string();
         let expected = format!("highest identifier of {kind} ever assigned differs (source: 7; ");
         assert!(refusal.contains(&expected), "{refusal}");

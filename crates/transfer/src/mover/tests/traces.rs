@@ -7,7 +7,7 @@ use crate::mover::{
     decide::next_step,
     observed::{Goal, Observed},
     step::{Change, End, Step},
-    tests::world::{At, Budget, Event, Run, World},
+    tests::world::{At, Budget, Event, World},
 };
 
 /// A budget larger than any trace needs.
@@ -84,22 +84,6 @@ fn moving(before: Option<Change>) -> World {
 }
 
 #[test]
-fn the_claim_of_another_mover_is_not_taken_for_the_lost_opening() {
-    // The opening is lost, and another mover claims the target under the same revision.
-    let mut world = moving(Some(Change::Open));
-    world.happens(Event::HasNoAnswer(0));
-    world.happens(Event::IsLost(0));
-    world.happens(Event::MoverBegins);
-    world.happens(Event::Reads(1));
-    world.happens(Event::Reads(1));
-    world.happens(Event::Acts(1));
-    world.ends(0, End::Overtaken);
-    assert_eq!(world.phases(), ["open", "filling"]);
-    world.ends(1, End::HandedOver);
-    assert_eq!(world.phases(), ["sealed", "open"]);
-}
-
-#[test]
 fn the_mover_asks_without_a_limit_after_a_lost_answer_to_the_opening() {
     for arrives in [true, false] {
         let mut world = moving(Some(Change::Open));
@@ -114,40 +98,6 @@ fn the_mover_asks_without_a_limit_after_a_lost_answer_to_the_opening() {
         world.ends(0, End::HandedOver);
         assert_eq!(world.phases(), ["sealed", "open"]);
     }
-}
-
-#[test]
-fn a_late_opening_opens_nothing() {
-    let mut world = moving(Some(Change::Open));
-    world.happens(Event::HasNoAnswer(0));
-    // The next claim arrives first.
-    world.until(0, Some(Change::Claim));
-    world.happens(Event::Acts(0));
-    assert!(world.flights.is_empty(), "the opening can still arrive: {:?}", world.flights);
-    world.until(0, Some(Change::Reopen));
-    world.happens(Event::Acts(0));
-    assert_eq!(world.phases(), ["open", "filling"]);
-    world.ends(0, End::HandedOver);
-}
-
-#[test]
-fn a_raw_copy_with_new_rows_is_refused_and_stays_open() {
-    let mut world = moving(None);
-    assert_eq!(world.runs[0].at, At::Ended(End::HandedOver));
-    world.happens(Event::RawCopy);
-    world.adds(1);
-    world.happens(Event::RunBegins);
-    world.ends(0, End::Different);
-    assert_eq!(world.phases(), ["open", "open"]);
-}
-
-#[test]
-fn a_raw_copy_without_new_rows_is_sealed_again() {
-    let mut world = moving(None);
-    world.happens(Event::RawCopy);
-    world.happens(Event::RunBegins);
-    world.ends(0, End::SealedAgain);
-    assert_eq!(world.phases(), ["sealed", "open"]);
 }
 
 #[test]
@@ -215,23 +165,6 @@ fn a_refused_way_back_leaves_its_target_sealed() {
 }
 
 #[test]
-fn a_move_killed_under_the_seal_can_be_continued_or_canceled() {
-    for goal in [Goal::HandOver, Goal::Cancel] {
-        let mut world = moving(Some(Change::Seal));
-        world.happens(Event::Acts(0));
-        world.happens(Event::Crashes(0));
-        assert_eq!(world.phases(), ["sealed", "filling"]);
-        world.runs = vec![Run::new(0, goal, 1)];
-        let is_canceled = goal == Goal::Cancel;
-        world.ends(0, if is_canceled { End::Canceled } else { End::HandedOver });
-        assert_eq!(
-            world.phases(),
-            if is_canceled { ["open", "sealed"] } else { ["sealed", "open"] }
-        );
-    }
-}
-
-#[test]
 fn a_run_that_lost_its_claim_ends_for_its_own_reason_unless_another_mover_caused_it() {
     let [old, new] = fresh();
     let filling = new.state.next(Phase::Filling { from: old.state.id });
@@ -248,22 +181,6 @@ fn a_run_that_lost_its_claim_ends_for_its_own_reason_unless_another_mover_caused
     }
 }
 
-#[test]
-fn a_give_back_that_arrives_after_all_commands_leaves_one_store_open() {
-    let mut world = moving(Some(Change::Seal));
-    world.happens(Event::Acts(0));
-    world.happens(Event::CancelBegins);
-    // The source is open before the give-back is sent.
-    world.until(1, Some(Change::GiveBack));
-    assert_eq!(world.phases(), ["open", "filling"]);
-    world.happens(Event::HasNoAnswer(1));
-    world.ends(1, End::Failed);
-    world.ends(0, End::Overtaken);
-    world.happens(Event::Arrives(0));
-    assert_eq!(world.phases(), ["open", "sealed"]);
-    assert!(crate::switch::takes_over(&world.stores[0].state, &world.stores[1].state));
-}
-
 /// The time limit of the seal passes after everything is copied, and before the target is opened.
 #[test]
 fn a_late_mover_opens_the_source_before_it_tries_again() {
@@ -277,22 +194,6 @@ fn a_late_mover_opens_the_source_before_it_tries_again() {
     world.happens(Event::Acts(0));
     assert_eq!(world.phases(), ["open", "filling"]);
     world.ends(0, End::HandedOver);
-}
-
-/// The first store was handed over and back. Then a backup of the second store was restored.
-#[test]
-fn a_refused_move_to_a_target_that_lost_its_seal_leaves_the_source_in_use() {
-    let [mut old, new] = handed_over();
-    old.rows = vec![(101, 0), (102, 0), (103, 0)];
-    old.state.revision = 4;
-    old.state.phase = Phase::Open { from: Some(new.state.id) };
-    let mut world = World::new([old, new], 0, MUCH);
-    world.happens(Event::RunBegins);
-    world.until(0, None);
-    assert_eq!(world.runs[0].at, At::Ended(End::UsedTarget));
-    assert_eq!(world.phases(), ["open", "open"]);
-    let [old, new] = &world.stores;
-    assert!(old.state.is_successor_of(&new.state), "{old:?}, {new:?}");
 }
 
 /// Each refused move of a raw copy raises the revision of the copy.

@@ -3,6 +3,8 @@
 mod events;
 mod steps;
 
+use std::iter;
+
 use petstore_domain::{Phase, StoreId, StoreState, WriterRole};
 
 use crate::mover::{
@@ -206,21 +208,18 @@ pub(super) struct World {
 
 impl World {
     pub(super) fn new(stores: [Store; 2], source: usize, budget: Budget) -> Self {
-        let saved = stores[source].clone();
-        let services = [source; 2];
-        let (runs, flights, requests) = (Vec::new(), Vec::new(), Vec::new());
         Self {
+            saved: stores[source].clone(),
             stores,
             source,
-            services,
-            runs,
-            flights,
+            services: [source; 2],
+            runs: Vec::new(),
+            flights: Vec::new(),
             budget,
-            requests,
+            requests: Vec::new(),
             tries: 1,
             killed: false,
             surprised: false,
-            saved,
             raw: None,
         }
     }
@@ -236,19 +235,31 @@ impl World {
     /// Returns the state after an event, which must be possible.
     #[track_caller]
     pub(super) fn after(&self, event: Event) -> Self {
-        let mut following = self.following();
-        let place = following.iter().position(|(of, _)| *of == event);
-        let Some(place) = place else { panic!("{event:?} cannot happen: {self:#?}") };
-        following.swap_remove(place).1
+        let of_runs = (0..self.runs.len()).flat_map(|run| self.following_of_run(run));
+        let mut all = of_runs.chain(iter::once_with(|| self.following()).flatten());
+        let next = all.find(|(of, _)| *of == event);
+        next.unwrap_or_else(|| panic!("{event:?} cannot happen: {self:#?}")).1
     }
 
     /// Returns every possible event with the state that follows.
     pub(super) fn following(&self) -> Vec<(Event, World)> {
-        let mut all = self.events();
-        for (_, next) in &mut all {
-            next.normalize();
+        let mut all = Vec::new();
+        self.events_of_clients(&mut all);
+        self.events_of_operators(&mut all);
+        for run in 0..self.runs.len() {
+            self.events_of_run(run, &mut all);
         }
-        all
+        for flight in 0..self.flights.len() {
+            self.events_of_flight(flight, &mut all);
+        }
+        normalized(all)
+    }
+
+    /// Returns every possible event of one run with the state that follows.
+    pub(super) fn following_of_run(&self, run: usize) -> Vec<(Event, World)> {
+        let mut all = Vec::new();
+        self.events_of_run(run, &mut all);
+        normalized(all)
     }
 
     /// Removes details without an effect on later states.
@@ -263,39 +274,6 @@ impl World {
         }
         for run in self.runs.iter_mut().filter(|run| !run.is_active()) {
             *run = Run { at: run.at.clone(), ..Run::new(run.source, Goal::HandOver, 0) };
-        }
-    }
-
-    fn events(&self) -> Vec<(Event, World)> {
-        let mut all = Vec::new();
-        self.events_of_clients(&mut all);
-        self.events_of_operators(&mut all);
-        for run in 0..self.runs.len() {
-            self.events_of_run(run, &mut all);
-        }
-        for flight in 0..self.flights.len() {
-            for arrives in [true, false] {
-                let mut next = self.clone();
-                let message = next.flights.remove(flight);
-                if arrives {
-                    next.arrive(&message);
-                    next.surprised |= next.killed;
-                }
-                let event = if arrives { Event::Arrives(flight) } else { Event::IsLost(flight) };
-                all.push((event, next));
-            }
-        }
-        all
-    }
-
-    fn arrive(&mut self, flight: &Flight) {
-        match flight {
-            Flight::Change(store, expected, state) => {
-                self.stores[*store].change(*expected, state);
-            }
-            Flight::Rows(store, claim, from, rows) => {
-                self.stores[*store].write(*claim, *from, rows);
-            }
         }
     }
 
@@ -378,4 +356,11 @@ impl World {
         (run.seen.source, run.seen.target, run.seen.is_late) = (None, None, false);
         run.at = At::Reads { has_source: false };
     }
+}
+
+fn normalized(mut all: Vec<(Event, World)>) -> Vec<(Event, World)> {
+    for (_, next) in &mut all {
+        next.normalize();
+    }
+    all
 }

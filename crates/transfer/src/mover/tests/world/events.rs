@@ -2,7 +2,7 @@
 
 use petstore_domain::Phase;
 
-use super::{At, Event, Run, World};
+use super::{At, Event, Flight, Run, World};
 use crate::{
     mover::{
         observed::Goal,
@@ -154,5 +154,21 @@ impl World {
             }
             At::Ended(_) | At::Crashed => {}
         }
+    }
+
+    pub(super) fn events_of_flight(&self, index: usize, all: &mut Vec<(Event, Self)>) {
+        let mut lost = self.clone();
+        let message = lost.flights.remove(index);
+        let mut next = lost.clone();
+        match message {
+            Flight::Change(store, expected, state) => {
+                next.stores[store].change(expected, &state);
+            }
+            Flight::Rows(store, claim, from, rows) => {
+                next.stores[store].write(claim, from, &rows);
+            }
+        }
+        next.surprised |= next.killed;
+        all.extend([(Event::Arrives(index), next), (Event::IsLost(index), lost)]);
     }
 }

@@ -26,7 +26,7 @@ impl World {
                     continue;
                 }
                 let acts = [Event::Acts(run), Event::Fails(run), Event::HasNoAnswer(run)];
-                for (event, next) in world.following() {
+                for (event, next) in world.following_of_run(run) {
                     if acts.contains(&event) {
                         world.add_steps(&reads, event, next, &mut all);
                     }
@@ -47,6 +47,9 @@ impl World {
     ) {
         let changes = |at: usize| self.stores[at].state != next.stores[at].state;
         let changes = [changes(self.source), changes(1 - self.source)];
+        if changes == [false, false] {
+            return all.push(([before, &[event]].concat(), next));
+        }
         let mut begins = vec![(before.to_vec(), self.clone())];
         for reader in 0..self.runs.len() {
             for place in 0..begins.len() {

@@ -1,0 +1,160 @@
+//! A store in memory with one fault.
+
+use std::{
+    future,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
+use async_trait::async_trait;
+use petstore_domain::{
+    Archive, ArchiveError, Handover, IdempotencyRequest, NewPet, Phase, Rows, Snapshot, StoreError,
+    StoreState, WriterRole,
+};
+use petstore_memory::MemoryStore;
+use tokio::time::sleep;
+
+use crate::pair::add;
+
+/// A fault of a store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fault {
+    /// The store opens, and the response is lost.
+    OpensWithoutAnswer,
+    /// The store does not open, and there is no answer.
+    FailsToOpen,
+    /// The change that opens the store hangs.
+    HangsAtOpening,
+    /// Filling fails while the old store is sealed.
+    FailsToFill,
+    /// Filling fails after this number of batches.
+    FailsAfter(i64),
+    /// The store accepts at most six rows in one batch.
+    AcceptsSix,
+    /// While a batch is copied, as many animals as the batch has are added to the old store.
+    Grows,
+    /// Copying takes one millisecond per animal.
+    IsSlow,
+    /// Each batch takes 300 ms.
+    IsFar,
+    /// The answer to the seal takes 400 ms.
+    SealsSlowly,
+    /// The answer to the seal takes an hour.
+    HangsAtSeal,
+    /// A read of the state, while the old store is sealed, takes an hour.
+    HangsUnderSeal,
+    /// No read of the state returns while the store is frozen.
+    Freezes,
+}
+
+pub(crate) struct Faulty {
+    store: Arc<MemoryStore>,
+    fault: Fault,
+    /// The number of faults left, for a fault that occurs once; for `FailsAfter`, the number of batches left.
+    left: AtomicI64,
+    /// The number of reads of the state.
+    pub(crate) reads: AtomicUsize,
+    pub(crate) is_frozen: AtomicBool,
+    /// The old store, whose seal triggers a fault.
+    old: Arc<MemoryStore>,
+}
+
+impl Faulty {
+    pub(crate) fn new(store: &Arc<MemoryStore>, old: &Arc<MemoryStore>, fault: Fault) -> Arc<Self> {
+        let left = if let Fault::FailsAfter(batches) = fault { batches } else { 1 };
+        let (store, old) = (store.clone(), old.clone());
+        let (left, reads, is_frozen) =
+            (AtomicI64::new(left), AtomicUsize::new(0), AtomicBool::new(false));
+        Arc::new(Self { store, fault, left, reads, is_frozen, old })
+    }
+
+    fn is_due(&self, fault: Fault) -> bool {
+        self.fault == fault && self.left.fetch_sub(1, Ordering::SeqCst) > 0
+    }
+
+    async fn is_sealed(&self) -> Result<bool, StoreError> {
+        Ok(matches!(self.old.state().await?.phase, Phase::Sealed { .. }))
+    }
+}
+
+#[async_trait]
+impl Handover for Faulty {
+    async fn state(&self) -> Result<StoreState, StoreError> {
+        self.reads.fetch_add(1, Ordering::SeqCst);
+        if self.is_frozen.load(Ordering::SeqCst) {
+            future::pending::<()>().await;
+        }
+        if self.is_sealed().await? && self.is_due(Fault::HangsUnderSeal) {
+            sleep(Duration::from_hours(1)).await;
+        }
+        self.store.state().await
+    }
+
+    async fn change_state(&self, expected: i64, new: StoreState) -> Result<bool, StoreError> {
+        let lost = || Err(StoreError::unavailable("the answer is lost"));
+        if matches!(new.phase, Phase::Open { from: Some(_) }) {
+            if self.is_due(Fault::OpensWithoutAnswer) {
+                self.store.change_state(expected, new).await?;
+                return lost();
+            }
+            if self.is_due(Fault::FailsToOpen) {
+                return lost();
+            }
+            if self.is_due(Fault::HangsAtOpening) {
+                sleep(Duration::from_hours(1)).await;
+            }
+        }
+        let is_seal = matches!(new.phase, Phase::Sealed { .. });
+        let changed = self.store.change_state(expected, new).await;
+        if is_seal && self.is_due(Fault::SealsSlowly) {
+            sleep(Duration::from_millis(400)).await;
+        }
+        if is_seal && self.is_due(Fault::HangsAtSeal) {
+            sleep(Duration::from_hours(1)).await;
+        }
+        changed
+    }
+}
+
+#[async_trait]
+impl Archive for Faulty {
+    async fn snapshot(&self) -> Result<Box<dyn Snapshot>, StoreError> {
+        self.store.snapshot().await
+    }
+
+    async fn write_rows(&self, writer: WriterRole, batch: Rows) -> Result<u64, ArchiveError> {
+        let count = batch.pets.len() + batch.keys.len() + batch.records.len();
+        assert!(count <= self.max_batch(), "{count} rows in one call");
+        if self.fault == Fault::IsSlow {
+            sleep(Duration::from_millis(batch.pets.len() as u64)).await;
+        }
+        if self.fault == Fault::IsFar {
+            sleep(Duration::from_millis(300)).await;
+        }
+        if self.fault == Fault::Grows {
+            for _ in &batch.pets {
+                add(&*self.old).await;
+            }
+        }
+        let is_late = matches!(self.fault, Fault::FailsAfter(_)) && !self.is_due(self.fault);
+        if is_late || self.is_sealed().await? && self.is_due(Fault::FailsToFill) {
+            return Err(StoreError::unavailable("the disk is full").into());
+        }
+        self.store.write_rows(writer, batch).await
+    }
+
+    async fn add_new(
+        &self,
+        pets: Vec<NewPet>,
+        request: Option<IdempotencyRequest>,
+    ) -> Result<u64, ArchiveError> {
+        self.store.add_new(pets, request).await
+    }
+
+    fn max_batch(&self) -> usize {
+        if self.fault == Fault::AcceptsSix { 6 } else { self.store.max_batch() }
+    }
+}
