@@ -3,22 +3,22 @@ mod conditional;
 mod cors;
 mod failures;
 
-use std::{sync::Arc, time::Duration};
+use std::time::Duration;
 
 use bytes::Bytes;
 use hyper::{HeaderMap, Method, Request, StatusCode};
 use petstore_domain::{
-    AddError, Added, ApiKeySecret, CatalogueVersion, Idempotency, ManualClock, MockAuthenticator,
-    MockPetService, NewPet, Pet, PetId, PetPage, PetQuery, StoreError, Timestamp, Versioned,
-    mocks::new_pet,
+    Added, ApiKeySecret, CatalogueVersion, MockAuthenticator, MockPetService, Pet, PetId, PetPage,
+    PetService, Versioned, mocks::new_pet,
 };
 use tokio::time::{Instant, timeout};
 
 use crate::{
-    request::address::is_under_base,
-    route::ROUTES,
     settings::{GetPetSunset, Limits, Settings, StaticFile},
-    state::{Ports, State},
+    state::{
+        State,
+        tests::{SlowPets, ports},
+    },
 };
 
 const KEY: &str = "the-only-key-there-is";
@@ -54,12 +54,8 @@ impl Answer {
     }
 }
 
-fn state(pets: MockPetService, sunset: GetPetSunset) -> State {
-    let ports = Ports {
-        pets: Arc::new(pets),
-        authenticator: Arc::new(MockAuthenticator::accepting(KEY)),
-        clock: Arc::new(ManualClock::new(Timestamp(0))),
-    };
+fn state(pets: impl PetService + 'static, sunset: GetPetSunset) -> State {
+    let ports = ports(pets, MockAuthenticator::accepting(KEY));
     let static_files = vec![page()];
     let limits = Limits { refusal_delay: Duration::ZERO, ..Limits::default() };
     let settings = Settings { get_pet_sunset: sunset, static_files, limits, ..Settings::default() };
@@ -93,39 +89,6 @@ const REX: &str = r#"{"name":"Rex","categoryId":1}"#;
 /// A service that must not be called.
 fn untouched() -> MockPetService {
     MockPetService::new()
-}
-
-#[tokio::test]
-async fn every_route_under_the_base_path_refuses_a_request_without_a_key() {
-    let state = state(untouched(), GetPetSunset::Now);
-    for route in ROUTES.iter().filter(|route| is_under_base(route.template)) {
-        let path = route.template.replace("{petId}", "7");
-        for method in [Method::GET, Method::HEAD, Method::POST, Method::OPTIONS, Method::DELETE] {
-            let request = Request::builder().method(&method).uri(&path).header("host", "test");
-            let answer = ask(&state, request.body(String::new()).unwrap()).await;
-            assert_eq!(answer.status, StatusCode::UNAUTHORIZED, "{method} {path}");
-            let challenge = answer.header("www-authenticate").unwrap();
-            assert_eq!(challenge, "Bearer realm=\"petstore\"");
-        }
-    }
-}
-
-#[tokio::test]
-async fn a_wrong_key_is_the_first_error_at_every_address_under_the_base_path() {
-    let state = state(untouched(), GetPetSunset::Now);
-    for path in ["/v1", "/v1/", "/v1/nothing", "/v1/pets?limit=0", "/v1/pets/7"] {
-        let mut request =
-            request(&Method::POST, path, &[("content-length", "99999999")], "no json");
-        request.headers_mut().insert("authorization", "Bearer wrong".parse().unwrap());
-        let answer = ask(&state, request).await;
-        assert_eq!(
-            (answer.status, answer.code()),
-            (StatusCode::UNAUTHORIZED, "unauthorized".into())
-        );
-        assert!(answer.header("www-authenticate").unwrap().ends_with("error=\"invalid_token\""));
-    }
-    let outside = ask(&state, request(&Method::GET, "/v1x", &[], "")).await;
-    assert_eq!(outside.code(), "route_not_found");
 }
 
 /// Method, path, headers, body, and the code of the answer.
@@ -195,7 +158,12 @@ async fn every_answer_of_get_pet_announces_the_deprecation_and_a_planned_end() {
 
 #[tokio::test]
 async fn every_link_begins_with_the_path_prefix_of_the_public_url() {
-    for (url, root) in [(None, ""), (Some("https://pets.example/a/b/v1"), "/a/b")] {
+    for (url, root) in [
+        (None, ""),
+        (Some("https://pets.example/v1"), ""),
+        (Some("http://[::1]:8080/animals/v1"), "/animals"),
+        (Some("https://pets.example/a/b/v1"), "/a/b"),
+    ] {
         let mut pets = MockPetService::new();
         pets.expect_version().returning(|| None);
         pets.expect_list().returning(|_| {
@@ -291,46 +259,10 @@ async fn head_has_the_length_of_get_and_no_body() {
     }
 }
 
-#[tokio::test]
-async fn a_draining_service_is_alive_but_not_ready_and_asks_connections_to_close() {
-    let state = state(untouched(), GetPetSunset::Off);
-    state.drain.begin();
-    let ready = ask(&state, request(&Method::GET, "/readyz", &[], "")).await;
-    assert_eq!(
-        (ready.status, ready.code()),
-        (StatusCode::SERVICE_UNAVAILABLE, "unavailable".into())
-    );
-    let live = ask(&state, request(&Method::GET, "/livez", &[], "")).await;
-    assert_eq!((live.status, live.header("connection")), (StatusCode::OK, Some("close")));
-}
-
-/// A service that never answers.
-#[derive(Debug)]
-pub(crate) struct Stuck;
-
-#[async_trait::async_trait]
-impl petstore_domain::PetService for Stuck {
-    async fn list(&self, _: PetQuery) -> Result<Versioned<PetPage>, StoreError> {
-        std::future::pending().await
-    }
-
-    async fn add(&self, _: NewPet, _: Option<Idempotency>) -> Result<Added, AddError> {
-        std::future::pending().await
-    }
-
-    async fn get(&self, _: PetId) -> Result<Versioned<Option<Pet>>, StoreError> {
-        std::future::pending().await
-    }
-
-    fn version(&self) -> Option<CatalogueVersion> {
-        None
-    }
-}
-
 #[tokio::test(start_paused = true)]
 async fn a_slow_request_is_answered_503_at_its_time_limit() {
-    let mut state = state(untouched(), GetPetSunset::Off);
-    state.ports.pets = Arc::new(Stuck);
+    let pets = SlowPets { takes: Duration::MAX, ..SlowPets::default() };
+    let mut state = state(pets, GetPetSunset::Off);
     state.settings.limits.request_timeout = Duration::from_secs(5);
     for request in [
         request(&Method::GET, "/v1/pets", &[], ""),

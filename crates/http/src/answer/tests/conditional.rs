@@ -12,13 +12,16 @@ use petstore_json::pet_to_json;
 use super::{MEDIA_TYPE, VERSION, ask, page, request, rex, state, untouched};
 use crate::{settings::GetPetSunset, state::State};
 
+/// Returns a version that the test can set, and a function that reads it.
+fn changing_version() -> (Arc<AtomicU64>, impl Fn() -> Option<CatalogueVersion> + Clone) {
+    let version = Arc::new(AtomicU64::new(1));
+    let read = Arc::clone(&version);
+    (version, move || Some(CatalogueVersion(read.load(Ordering::SeqCst).into())))
+}
+
 #[tokio::test]
 async fn a_list_is_read_once_per_version_even_for_conditional_requests() {
-    let version = Arc::new(AtomicU64::new(1));
-    let now = {
-        let version = Arc::clone(&version);
-        move || Some(CatalogueVersion(version.load(Ordering::SeqCst).into()))
-    };
+    let (version, now) = changing_version();
     let mut pets = MockPetService::new();
     pets.expect_version().returning(now.clone());
     pets.expect_list()
@@ -56,11 +59,7 @@ async fn a_new_next_link_changes_the_tag_of_a_page_but_a_new_version_does_not() 
 
 #[tokio::test]
 async fn an_animal_is_read_once_per_version_and_keeps_its_tag() {
-    let version = Arc::new(AtomicU64::new(1));
-    let now = {
-        let version = Arc::clone(&version);
-        move || Some(CatalogueVersion(version.load(Ordering::SeqCst).into()))
-    };
+    let (version, now) = changing_version();
     let mut pets = MockPetService::new();
     pets.expect_version().returning(now.clone());
     pets.expect_get()
@@ -92,35 +91,23 @@ async fn unchanged(state: &State, path: &str, tag: &str) {
 }
 
 #[tokio::test]
-async fn no_tag_matches_a_missing_animal() {
-    let mut pets = MockPetService::new();
-    pets.expect_version().returning(|| Some(VERSION));
-    pets.expect_get().returning(|id| {
-        Ok(Versioned { value: (id == PetId(7)).then(rex), version: Some(VERSION) })
-    });
-    let state = state(pets, GetPetSunset::Off);
-    let first = ask(&state, request(&Method::GET, "/v1/pets/7", &[], "")).await;
-    let tag = first.header("etag").unwrap();
-    unchanged(&state, "/v1/pets/7", tag).await;
-
-    for condition in [tag, "*"] {
-        let headers = [("if-none-match", condition)];
-        let answer = ask(&state, request(&Method::GET, "/v1/pets/8", &headers, "")).await;
-        assert_eq!((answer.status, answer.code()), (StatusCode::NOT_FOUND, "pet_not_found".into()));
-    }
-}
-
-#[tokio::test]
-async fn a_store_without_a_version_has_tags_too() {
-    let mut pets = MockPetService::new();
-    pets.expect_version().returning(|| None);
-    pets.expect_get().returning(|_| Ok(Versioned { value: Some(rex()), version: None }));
-    let state = state(pets, GetPetSunset::Off);
-    let first = ask(&state, request(&Method::GET, "/v1/pets/7", &[], "")).await;
-    for condition in [first.header("etag").unwrap(), "*"] {
-        let headers = [("if-none-match", condition)];
-        let again = ask(&state, request(&Method::GET, "/v1/pets/7", &headers, "")).await;
-        assert_eq!(again.status, StatusCode::NOT_MODIFIED);
+async fn a_tag_or_an_asterisk_matches_an_animal_but_no_missing_animal() {
+    for version in [None, Some(VERSION)] {
+        let mut pets = MockPetService::new();
+        pets.expect_version().returning(move || version);
+        pets.expect_get()
+            .returning(move |id| Ok(Versioned { value: (id == PetId(7)).then(rex), version }));
+        let state = state(pets, GetPetSunset::Off);
+        let first = ask(&state, request(&Method::GET, "/v1/pets/7", &[], "")).await;
+        let tag = first.header("etag").unwrap();
+        unchanged(&state, "/v1/pets/7", tag).await;
+        for condition in [tag, "*"] {
+            for (path, status) in [("/v1/pets/7", 304), ("/v1/pets/8", 404)] {
+                let headers = [("if-none-match", condition)];
+                let answer = ask(&state, request(&Method::GET, path, &headers, "")).await;
+                assert_eq!(answer.status.as_u16(), status, "{version:?} {condition} {path}");
+            }
+        }
     }
 }
 

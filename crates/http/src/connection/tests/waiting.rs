@@ -3,10 +3,12 @@
 
 use std::{sync::Arc, time::Duration};
 
-use http_body_util::{BodyExt as _, Empty};
-use hyper::{Request, body::Bytes, client::conn::http2};
+use http_body_util::{BodyExt as _, Full};
+use hyper::{
+    body::Bytes,
+    client::conn::http2::{self, SendRequest},
+};
 use hyper_util::rt::{TokioExecutor, TokioIo};
-use petstore_domain::{ManualClock, MockAuthenticator, MockPetService, Timestamp};
 use tokio::{
     io::{AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, DuplexStream, duplex, split},
     task::{JoinHandle, JoinSet},
@@ -16,14 +18,9 @@ use tokio::{
 use super::{
     IDLE, LARGE, MEDIUM, WRITE, connect_in,
     frames::{DATA, HEADERS, RESET, WINDOW_UPDATE, block, frame, preface, read_frame},
-    is_about,
-    slow::slow_ports,
-    state,
+    get_request, http2_client, is_about, slow_ports, state, unused_ports,
 };
-use crate::{
-    settings::Limits,
-    state::{Ports, State},
-};
+use crate::{settings::Limits, state::State};
 
 const SECOND: Duration = Duration::from_secs(1);
 const GET_LARGE: &[u8] = b"GET /large HTTP/1.1\r\nhost: a\r\n\r\n";
@@ -32,9 +29,7 @@ const GET_LARGE: &[u8] = b"GET /large HTTP/1.1\r\nhost: a\r\n\r\n";
 fn service(max_buffered_answers: usize, write_timeout: Duration) -> Arc<State> {
     let limits =
         Limits { max_buffered_answers, write_timeout, idle_timeout: IDLE, ..Limits::default() };
-    let (pets, authenticator) = (MockPetService::new(), MockAuthenticator::new());
-    let clock = Arc::new(ManualClock::new(Timestamp(0)));
-    state(limits, Ports { pets: Arc::new(pets), authenticator: Arc::new(authenticator), clock })
+    state(limits, unused_ports())
 }
 
 /// Returns the first bytes of a client with closed windows that requests the large page on `streams` streams.
@@ -61,21 +56,8 @@ async fn resets(client: &mut DuplexStream, silence: Duration) -> Vec<u8> {
     reset
 }
 
-/// Returns a client that reads its answers.
-async fn honest(stream: DuplexStream) -> http2::SendRequest<Empty<Bytes>> {
-    let (sender, connection) =
-        http2::handshake(TokioExecutor::new(), TokioIo::new(stream)).await.unwrap();
-    tokio::spawn(connection);
-    sender
-}
-
-async fn length_of(sender: http2::SendRequest<Empty<Bytes>>) -> usize {
-    length_of_page(sender, "/large").await
-}
-
-async fn length_of_page(mut sender: http2::SendRequest<Empty<Bytes>>, path: &str) -> usize {
-    let request = Request::get(format!("http://a{path}")).body(Empty::new()).unwrap();
-    let answer = sender.send_request(request).await.unwrap();
+async fn length_of(mut sender: SendRequest<Full<Bytes>>, path: &str) -> usize {
+    let answer = sender.send_request(get_request(path)).await.unwrap();
     answer.into_body().collect().await.unwrap().to_bytes().len()
 }
 
@@ -131,12 +113,12 @@ async fn at_the_bound_a_reading_client_is_served() {
     const MAX: usize = 20 * LARGE;
     let service = service(MAX, WRITE);
     let mut attackers = Vec::new();
-    let honest = honest(connect_in(&service, 1 << 14).0).await;
+    let honest = http2_client(connect_in(&service, 1 << 14).0).await;
     for _ in 0..20 {
         let (mut client, _task) = connect_in(&service, 1 << 16);
         client.write_all(&greedy(10)).await.unwrap();
         attackers.push(client);
-        assert_eq!(length_of(honest.clone()).await, LARGE);
+        assert_eq!(length_of(honest.clone(), "/large").await, LARGE);
         assert!(service.waiting_bodies.bytes() <= MAX);
     }
     // The streams were reset at once, not after a timeout.
@@ -173,9 +155,8 @@ async fn at_the_bound_further_requests_of_a_greedy_connection_are_refused() {
     let refused = resets(&mut greedy, SECOND).await;
     assert_eq!(refused, (8..20).map(|n| 2 * n + 1).collect::<Vec<_>>());
     assert_eq!(service.waiting_bodies.bytes(), 32 * 1024);
-    let mut modest = honest(connect_in(&service, 1 << 14).0).await;
-    let request = Request::get("http://a/readyz").body(Empty::<Bytes>::new()).unwrap();
-    assert_eq!(modest.send_request(request).await.unwrap().status(), 200);
+    let mut modest = http2_client(connect_in(&service, 1 << 14).0).await;
+    assert_eq!(modest.send_request(get_request("/readyz")).await.unwrap().status(), 200);
     drop(greedy);
     sleep(SECOND).await;
     assert_eq!(service.waiting_bodies.bytes(), 0);
@@ -194,10 +175,9 @@ async fn at_the_bound_a_read_stream_is_served_beside_unread_streams() {
     let mut unread = Vec::new();
     for _ in 0..10 {
         for _ in 0..5 {
-            let request = Request::get("http://a/large").body(Empty::<Bytes>::new()).unwrap();
-            unread.push(sender.clone().send_request(request).await.unwrap());
+            unread.push(sender.clone().send_request(get_request("/large")).await.unwrap());
         }
-        assert_eq!(length_of(sender.clone()).await, LARGE);
+        assert_eq!(length_of(sender.clone(), "/large").await, LARGE);
         assert!(service.waiting_bodies.bytes() <= MAX);
     }
     let ended = |answer: hyper::Response<hyper::body::Incoming>| async {
@@ -205,7 +185,7 @@ async fn at_the_bound_a_read_stream_is_served_beside_unread_streams() {
     };
     let ended = futures_util::future::join_all(unread.into_iter().map(ended)).await;
     assert!(ended.iter().filter(|ended| **ended).count() >= 30, "{ended:?}");
-    assert_eq!(length_of(sender).await, LARGE);
+    assert_eq!(length_of(sender, "/large").await, LARGE);
 }
 
 #[tokio::test(start_paused = true)]
@@ -224,7 +204,8 @@ async fn at_the_bound_unread_connections_of_http_1_end() {
     }
     let ended = tasks.iter().filter(|task| task.is_finished()).count();
     assert_eq!(ended, 8, "the oldest connections end");
-    assert_eq!(length_of(honest(connect_in(&service, 1 << 14).0).await).await, LARGE);
+    let reading = http2_client(connect_in(&service, 1 << 14).0).await;
+    assert_eq!(length_of(reading, "/large").await, LARGE);
     // Two connections use more than half of the bound; one connection uses less.
     sleep(2 * SECOND).await;
     assert_eq!(tasks.iter().filter(|task| task.is_finished()).count(), 9);
@@ -261,8 +242,7 @@ async fn all_streams_on_a_slow_line_get_their_whole_answers() {
         let (sender, connection) = client.handshake(TokioIo::new(near)).await.unwrap();
         tokio::spawn(connection);
         let began = Instant::now();
-        let answers: JoinSet<_> =
-            (0..streams).map(|_| length_of_page(sender.clone(), page)).collect();
+        let answers: JoinSet<_> = (0..streams).map(|_| length_of(sender.clone(), page)).collect();
         assert_eq!(answers.join_all().await, vec![length; streams], "{line} B/s, window {window}");
         assert!(began.elapsed() > Duration::from_secs(160), "{:?}", began.elapsed());
     }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use hyper::Request;
 use petstore_domain::{
-    ApiKeySecret, AuthenticationError, Authenticator, Caller, KeyLabel, KeyName, ManualClock,
-    NamedKey, StoreError, Timestamp,
+    ApiKeySecret, AuthenticationError, Authenticator, Caller, KeyLabel, KeyName, NamedKey,
+    StoreError, Timestamp,
 };
 
 use super::Monitor;
@@ -14,9 +14,11 @@ use crate::{
     answer::ask,
     observe::metrics::{MAX_NAMES, Metrics},
     route::operations,
-    server::tests::pets,
     settings::Settings,
-    state::{Ports, State},
+    state::{
+        State,
+        tests::{SlowPets, ports},
+    },
 };
 
 /// An authenticator whose keys the metrics read.
@@ -52,11 +54,7 @@ impl Authenticator for Keys {
 
 /// Returns the metrics of a service with these keys. Reads of its catalogue fail if `is_gone`.
 async fn scrape(keys: Keys, is_gone: bool) -> String {
-    let ports = Ports {
-        pets: pets(is_gone),
-        authenticator: Arc::new(keys),
-        clock: Arc::new(ManualClock::new(Timestamp(0))),
-    };
+    let ports = ports(SlowPets { fails: is_gone, ..SlowPets::default() }, keys);
     let monitor = Monitor {
         service: Arc::new(State::new(ports, Settings::default(), None)),
         metrics: Arc::new(Metrics::new(operations()).unwrap()),
