@@ -197,22 +197,14 @@ async fn a_request_waits_for_a_slow_store_for_a_second() {
 
 #[tokio::test(start_paused = true)]
 async fn a_request_fails_with_the_error_of_the_store() {
-    let table: [(Failure, &str); 4] = [
-        (|| StoreError::unavailable("gone"), "the store cannot answer: gone"),
-        (|| StoreError::sealed("was handed over"), "the store was handed over"),
-        (|| StoreError::refused("no right"), "the store refuses it, and will again: no right"),
-        (|| StoreError::corrupt("the keys", "be good"), "the store holds the keys"),
-    ];
-    for (fail, text) in table {
-        let (store, service) = service(MILLI);
-        *store.fails.lock().unwrap() = Some(fail);
-        for outcome in [
-            service.authenticate(&secret(1)).await,
-            service.authenticate_again(&secret(1)).await,
-            service.live_keys().await.map(|_| unreachable!()).map_err(Into::into),
-        ] {
-            let Err(AuthenticationError::Store(error)) = outcome else { panic!("{outcome:?}") };
-            assert!(error.to_string().starts_with(text), "{error}");
-        }
+    let (store, service) = service(MILLI);
+    *store.fails.lock().unwrap() = Some(|| StoreError::sealed("was handed over"));
+    for outcome in [
+        service.authenticate(&secret(1)).await,
+        service.authenticate_again(&secret(1)).await,
+        service.live_keys().await.map(|_| unreachable!()).map_err(Into::into),
+    ] {
+        let Err(AuthenticationError::Store(error)) = outcome else { panic!("{outcome:?}") };
+        assert_eq!(error.to_string(), "the store was handed over");
     }
 }
