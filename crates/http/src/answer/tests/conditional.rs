@@ -6,10 +6,10 @@ use std::sync::{
 };
 
 use hyper::{Method, StatusCode};
-use petstore_domain::{CatalogueVersion, MockPetService, PetId, PetPage, Versioned};
+use petstore_domain::{CatalogueVersion, MockPetService, PetPage, Versioned};
 use petstore_json::pet_to_json;
 
-use super::{MEDIA_TYPE, VERSION, ask, page, request, rex, state, untouched};
+use super::{MEDIA_TYPE, VERSION, ask, page, request, rex, state, untouched, with_rex};
 use crate::{settings::GetPetSunset, state::State};
 
 /// Returns a version that the test can set, and a function that reads it.
@@ -93,11 +93,7 @@ async fn unchanged(state: &State, path: &str, tag: &str) {
 #[tokio::test]
 async fn a_tag_or_an_asterisk_matches_an_animal_but_no_missing_animal() {
     for version in [None, Some(VERSION)] {
-        let mut pets = MockPetService::new();
-        pets.expect_version().returning(move || version);
-        pets.expect_get()
-            .returning(move |id| Ok(Versioned { value: (id == PetId(7)).then(rex), version }));
-        let state = state(pets, GetPetSunset::Off);
+        let state = state(with_rex(version), GetPetSunset::Off);
         let first = ask(&state, request(&Method::GET, "/v1/pets/7", &[], "")).await;
         let tag = first.header("etag").unwrap();
         unchanged(&state, "/v1/pets/7", tag).await;

@@ -10,20 +10,19 @@ use hyper::{
 };
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use tokio::{
-    io::{AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, DuplexStream, duplex, split},
+    io::{AsyncReadExt as _, AsyncWriteExt as _, DuplexStream, duplex, split},
     task::{JoinHandle, JoinSet},
     time::{Instant, sleep, timeout},
 };
 
 use super::{
-    IDLE, LARGE, MEDIUM, WRITE, connect_in,
-    frames::{DATA, HEADERS, RESET, WINDOW_UPDATE, block, frame, preface, read_frame},
+    GET_LARGE, IDLE, LARGE, MEDIUM, WRITE, connect_in,
+    frames::{DATA, HEADERS, NO_WINDOW, RESET, block, frame, preface, read_frame, window_updates},
     get_request, http2_client, is_about, slow_ports, state, unused_ports,
 };
 use crate::{settings::Limits, state::State};
 
 const SECOND: Duration = Duration::from_secs(1);
-const GET_LARGE: &[u8] = b"GET /large HTTP/1.1\r\nhost: a\r\n\r\n";
 
 /// Returns a service with these limits.
 fn service(max_buffered_answers: usize, write_timeout: Duration) -> Arc<State> {
@@ -34,16 +33,8 @@ fn service(max_buffered_answers: usize, write_timeout: Duration) -> Arc<State> {
 
 /// Returns the first bytes of a client with closed windows that requests the large page on `streams` streams.
 fn greedy(streams: u8) -> Vec<u8> {
-    let no_window = [0, 4, 0, 0, 0, 0];
     let gets = (0..streams).flat_map(|n| frame(HEADERS, 4 | 1, 2 * n + 1, &block("/large")));
-    preface(&no_window).into_iter().chain(gets).collect()
-}
-
-async fn window_update(client: &mut (impl AsyncWrite + Unpin), stream: u8, window: u32) {
-    let window = window.to_be_bytes();
-    let both =
-        [frame(WINDOW_UPDATE, 0, 0, &window), frame(WINDOW_UPDATE, 0, stream, &window)].concat();
-    client.write_all(&both).await.unwrap();
+    preface(&NO_WINDOW).into_iter().chain(gets).collect()
 }
 
 /// Returns the streams that are reset until the server is silent for `silence`.
@@ -68,24 +59,21 @@ async fn an_unread_stream_is_reset_beside_a_stream_that_is_read() {
     writer.write_all(&greedy(5)).await.unwrap();
     tokio::spawn(async move {
         loop {
-            window_update(&mut writer, 1, 2000).await;
             // A PING is no progress.
-            writer.write_all(&frame(6, 0, 0, &[0; 8])).await.unwrap();
+            let frames = [window_updates(1, 2000), frame(6, 0, 0, &[0; 8])].concat();
+            writer.write_all(&frames).await.unwrap();
             sleep(SECOND).await;
         }
     });
     let (began, mut received, mut reset) = (Instant::now(), 0, Vec::new());
     while received < LARGE {
-        let mut head = [0; 9];
-        reader.read_exact(&mut head).await.unwrap();
-        let length = usize::from(head[1]) << 8 | usize::from(head[2]);
-        reader.read_exact(&mut vec![0; length]).await.unwrap();
-        match (head[3], head[8]) {
-            (DATA, stream) => {
+        let (kind, stream, payload) = read_frame(&mut reader).await.unwrap();
+        match kind {
+            DATA => {
                 assert_eq!(stream, 1);
-                received += length;
+                received += payload.len();
             }
-            (RESET, stream) => {
+            RESET => {
                 assert!(is_about(began.elapsed(), WRITE), "{stream}: {:?}", began.elapsed());
                 reset.push(stream);
             }
@@ -196,7 +184,7 @@ async fn at_the_bound_unread_connections_of_http_1_end() {
     let mut clients = Vec::new();
     for _ in 0..10 {
         let (mut client, task) = connect_in(&service, 1000);
-        client.write_all(GET_LARGE).await.unwrap();
+        client.write_all(GET_LARGE.as_bytes()).await.unwrap();
         sleep(Duration::from_millis(1)).await;
         assert!(service.waiting_bodies.bytes() <= MAX);
         clients.push(client);
