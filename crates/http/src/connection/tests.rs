@@ -49,9 +49,9 @@ fn limits() -> Limits {
     }
 }
 
-/// Returns ports with a pet service whose calls take longer than the idle timeout after GOAWAY.
+/// Returns ports with a pet service whose calls take longer than the idle timeout.
 fn slow_ports() -> Ports {
-    let pets = SlowPets { takes: 5 * HEADER, ..SlowPets::default() };
+    let pets = SlowPets { takes: IDLE + HEADER, ..SlowPets::default() };
     ports(pets, MockAuthenticator::accepting("any"))
 }
 

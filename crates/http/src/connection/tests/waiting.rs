@@ -134,7 +134,7 @@ async fn at_the_bound_a_client_with_only_one_answer_keeps_it() {
 
 #[tokio::test(start_paused = true)]
 async fn at_the_bound_further_requests_of_a_greedy_connection_are_refused() {
-    // Room for eight requests. The store answers after 15 s.
+    // Room for eight requests. The store answers after 23 s.
     let limits = Limits { max_buffered_answers: 32 * 1024, ..Limits::default() };
     let service = state(limits, slow_ports());
     let (mut greedy, _task) = connect_in(&service, 1 << 16);

@@ -46,10 +46,6 @@ impl Lines {
     pub(crate) fn take(&self) -> Vec<(Level, String)> {
         std::mem::take(&mut *self.0.lock().unwrap())
     }
-
-    fn levels(&self) -> Vec<Level> {
-        self.take().into_iter().map(|(level, _)| level).collect()
-    }
 }
 
 impl Subscriber for Lines {
@@ -86,12 +82,17 @@ fn logging(access_log: AccessLog, authenticator: MockAuthenticator) -> State {
 }
 
 /// Records a request with a key.
-fn finish(state: &State, began: Instant, outcome: Result<StatusCode, &ApiError>) {
+fn finish(
+    state: &State,
+    route: &'static str,
+    began: Instant,
+    outcome: Result<StatusCode, &ApiError>,
+) {
     let (head, ()) = Request::new(()).into_parts();
     let digest = ApiKeySecret::new("any").digest();
     let caller = Some(Caller { digest, rights: KeyRights::Full });
     let credential = Credential { caller, refused: None };
-    record(state, Peer::Unix, Some(&head), None, &credential, began, outcome);
+    record(state, Peer::Unix, Some(&head), Some(route), &credential, began, outcome);
 }
 
 /// Returns an authenticator that must look up the name of a key `times` times.
@@ -105,28 +106,38 @@ fn with_lookups(times: usize) -> MockAuthenticator {
 async fn the_access_log_setting_selects_the_lines_and_only_a_line_looks_up_a_name() {
     let refusal = ApiError::new(ErrorCode::RouteNotFound, "nothing");
     let [full, gone] = ["full", "gone"].map(ApiError::unavailable);
-    let outcomes = [Ok(StatusCode::OK), Err(&refusal), Err(&full), Err(&gone)];
-    let levels = [Level::INFO, Level::INFO, Level::ERROR, Level::ERROR];
-    // The last number is of a line after a second.
+    // 200 requests each, the last after a second.
+    let requests = [
+        ("/v1/pets", Ok(StatusCode::OK), Level::INFO),
+        ("/livez", Ok(StatusCode::OK), Level::INFO),
+        ("/livez", Err(&refusal), Level::INFO),
+        ("/v1/pets", Err(&full), Level::ERROR),
+        ("/readyz", Err(&gone), Level::ERROR),
+        ("/v1/pets", Err(&refusal), Level::INFO),
+    ];
     for (choice, numbers) in [
-        (AccessLog::All, [200, 200, 200, 200, 1]),
-        (AccessLog::AllButProbes, [200, 200, 200, 200, 1]),
-        (AccessLog::Errors, [0, 100, 10, 10, 1]),
-        (AccessLog::Off, [0, 0, 10, 10, 0]),
+        (AccessLog::All, [200, 200, 200, 200, 200, 200]),
+        (AccessLog::AllButProbes, [200, 0, 200, 200, 200, 200]),
+        (AccessLog::Errors, [0, 0, 100, 10, 10, 100]),
+        (AccessLog::Off, [0, 0, 0, 10, 10, 0]),
     ] {
         let lines = Lines::default();
         let _guard = set_default(lines.clone());
         let observer = logging(choice, with_lookups(numbers.iter().sum()));
-        for ((outcome, level), number) in outcomes.into_iter().zip(levels).zip(numbers) {
-            (0..200).for_each(|_| finish(&observer, Instant::now(), outcome));
-            assert_eq!(lines.levels(), vec![level; number], "{choice:?} {outcome:?}");
+        for (at, ((route, outcome, level), number)) in requests.into_iter().zip(numbers).enumerate()
+        {
+            if at + 1 == requests.len() {
+                advance(Duration::from_secs(1)).await;
+            }
+            (0..200).for_each(|_| finish(&observer, route, Instant::now(), outcome));
+            let written = lines.take();
+            let case = format!("{choice:?} {route} {outcome:?}");
+            assert_eq!(written.len(), number, "{case}");
+            assert!(written.iter().all(|(found, _)| *found == level), "{case}");
+            let counts = written.iter().filter(|(_, line)| line.contains("unwritten=100 "));
+            let is_later = choice == AccessLog::Errors && at + 1 == requests.len();
+            assert_eq!(counts.count(), usize::from(is_later), "{case}");
         }
-        advance(Duration::from_secs(1)).await;
-        finish(&observer, Instant::now(), Err(&refusal));
-        let later = lines.take();
-        assert_eq!(later.len(), numbers[4], "{choice:?}");
-        let counts = later.iter().any(|(_, line)| line.contains("unwritten=100 "));
-        assert_eq!(counts, choice == AccessLog::Errors, "{later:?}");
     }
 }
 
@@ -202,12 +213,12 @@ fn a_duration_is_seconds_in_the_histogram_and_microseconds_in_the_line() {
         let lines = Lines::default();
         let observer = logging(AccessLog::All, with_lookups(1));
         with_default(lines.clone(), || {
-            finish(&observer, Instant::now().checked_sub(TOOK).unwrap(), outcome);
+            finish(&observer, "/livez", Instant::now().checked_sub(TOOK).unwrap(), outcome);
         });
         // A slow machine may add seconds, but a wrong unit is off by a factor of at least 1,000.
         let about = TOOK.as_secs_f64()..100.0 * TOOK.as_secs_f64();
         let text = observer.metrics.unwrap().to_text(Vec::new()).unwrap();
-        let sum = "petstore_http_request_duration_seconds_sum{route=\"none\"} ";
+        let sum = "petstore_http_request_duration_seconds_sum{route=\"/livez\"} ";
         let sum = text.lines().find_map(|line| line.strip_prefix(sum)).unwrap();
         assert!(about.contains(&sum.parse().unwrap()), "{sum}");
         let (_, line) = lines.take().remove(0);
@@ -224,7 +235,7 @@ fn each_kind_of_line_has_its_usual_fields() {
     with_default(lines.clone(), || {
         let observer = logging(AccessLog::All, with_lookups(3));
         for outcome in [Ok(StatusCode::OK), Err(&refusal), Err(&failure)] {
-            finish(&observer, Instant::now(), outcome);
+            finish(&observer, "/livez", Instant::now(), outcome);
         }
         handshake_failed(&observer, Peer::Unix, NOT_TLS, &"an error");
     });

@@ -82,16 +82,6 @@ async fn a_body_is_read_up_to_its_limits_of_size_and_time() {
     assert_eq!(read(&mut pieces(&["a"], true), 5).await, Err(ErrorCode::RequestTimeout));
 }
 
-#[test]
-fn a_body_with_a_large_announced_length_is_refused_unread() {
-    for (length, fits) in [(0, true), (5, true), (6, false), (u64::MAX, false)] {
-        let memory = memory();
-        let mut body = Pieces { announced: length, ..pieces(&["a"], false) };
-        let fitting = RequestBody::new(&mut body, &memory).require_fitting(5);
-        assert_eq!(fitting.is_ok(), fits, "{length}");
-    }
-}
-
 #[tokio::test]
 async fn an_unread_body_is_skipped_only_if_it_has_arrived_and_is_small() {
     tokio::time::pause();
