@@ -87,11 +87,6 @@ fn rex() -> Pet {
 const JSON: (&str, &str) = ("content-type", "application/json");
 const REX: &str = r#"{"name":"Rex","categoryId":1}"#;
 
-/// A service that must not be called.
-fn untouched() -> MockPetService {
-    MockPetService::new()
-}
-
 /// A service in this version with only animal 7. Its lists have a next page.
 fn with_rex(version: Option<CatalogueVersion>) -> MockPetService {
     let mut pets = MockPetService::new();
@@ -126,7 +121,7 @@ async fn a_request_with_many_errors_is_refused_for_the_first_in_the_documented_o
         (&Method::POST, "/v1/pets", &[JSON], "[]", "invalid_pet"),
         (&Method::GET, "/v1/pets?x=1", &[], "", "invalid_query"),
     ];
-    let state = state(untouched(), GetPetSunset::Now);
+    let state = state(MockPetService::new(), GetPetSunset::Now);
     for (method, path, headers, body, code) in table {
         let answer = ask(&state, request(method, path, headers, body)).await;
         assert_eq!(answer.code(), code, "{method} {path} {headers:?}");

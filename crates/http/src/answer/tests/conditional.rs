@@ -9,7 +9,7 @@ use hyper::{Method, StatusCode};
 use petstore_domain::{CatalogueVersion, MockPetService, PetPage, Versioned};
 use petstore_json::pet_to_json;
 
-use super::{MEDIA_TYPE, VERSION, ask, page, request, rex, state, untouched, with_rex};
+use super::{MEDIA_TYPE, VERSION, ask, page, request, rex, state, with_rex};
 use crate::{settings::GetPetSunset, state::State};
 
 #[tokio::test]
@@ -72,7 +72,7 @@ async fn a_tag_or_an_asterisk_matches_an_animal_but_no_missing_animal() {
 
 #[tokio::test]
 async fn a_static_file_has_one_tag_with_and_without_compression() {
-    let state = state(untouched(), GetPetSunset::Off);
+    let state = state(MockPetService::new(), GetPetSunset::Off);
     let whole = ask(&state, request(&Method::GET, "/docs", &[], "")).await;
     let tag = whole.header("etag").unwrap();
     assert_eq!(whole.body, page().content);

@@ -217,7 +217,7 @@ async fn all_streams_on_a_slow_line_get_their_whole_answers() {
         let (near, far) = duplex(1000);
         let ((mut up, mut to_server), (mut from_near, mut to_near)) = (split(client), split(far));
         tokio::spawn(async move {
-            let mut piece = vec![0; 200];
+            let mut piece = vec![0; 1000];
             while let Ok(length @ 1..) = up.read(&mut piece).await
                 && to_near.write_all(&piece[..length]).await.is_ok()
             {
