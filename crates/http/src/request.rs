@@ -48,10 +48,19 @@ pub(crate) fn only<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Option<&'h 
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use std::net::SocketAddr;
 
-    use super::Peer;
+    use super::{HeaderMap, HeaderName, HeaderValue, Peer};
+
+    /// Returns headers of this name with these values.
+    pub(crate) fn headers_of(name: &HeaderName, values: &[impl AsRef<[u8]>]) -> HeaderMap {
+        let mut headers = HeaderMap::new();
+        for value in values {
+            headers.append(name, HeaderValue::from_bytes(value.as_ref()).unwrap());
+        }
+        headers
+    }
 
     #[test]
     fn a_peer_is_its_address_and_port_or_the_kind_of_its_socket() {

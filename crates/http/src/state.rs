@@ -127,3 +127,6 @@ impl State {
         }
     }
 }
+
+#[cfg(test)]
+pub(crate) mod tests;

@@ -3,22 +3,23 @@ mod conditional;
 mod cors;
 mod failures;
 
-use std::{sync::Arc, time::Duration};
+use std::time::Duration;
 
 use bytes::Bytes;
 use hyper::{HeaderMap, Method, Request, StatusCode};
 use petstore_domain::{
-    AddError, Added, ApiKeySecret, CatalogueVersion, Idempotency, ManualClock, MockAuthenticator,
-    MockPetService, NewPet, Pet, PetId, PetPage, PetQuery, StoreError, Timestamp, Versioned,
-    mocks::new_pet,
+    Added, ApiKeySecret, CatalogueVersion, Idempotency, MockAuthenticator, MockPetService, Pet,
+    PetId, PetPage, PetService, Versioned,
+    mocks::{idempotency, new_pet, predicate},
 };
 use tokio::time::{Instant, timeout};
 
 use crate::{
-    request::address::is_under_base,
-    route::ROUTES,
     settings::{GetPetSunset, Limits, Settings, StaticFile},
-    state::{Ports, State},
+    state::{
+        State,
+        tests::{SlowPets, ports},
+    },
 };
 
 const KEY: &str = "the-only-key-there-is";
@@ -54,12 +55,8 @@ impl Answer {
     }
 }
 
-fn state(pets: MockPetService, sunset: GetPetSunset) -> State {
-    let ports = Ports {
-        pets: Arc::new(pets),
-        authenticator: Arc::new(MockAuthenticator::accepting(KEY)),
-        clock: Arc::new(ManualClock::new(Timestamp(0))),
-    };
+fn state(pets: impl PetService + 'static, sunset: GetPetSunset) -> State {
+    let ports = ports(pets, MockAuthenticator::accepting(KEY));
     let static_files = vec![page()];
     let limits = Limits { refusal_delay: Duration::ZERO, ..Limits::default() };
     let settings = Settings { get_pet_sunset: sunset, static_files, limits, ..Settings::default() };
@@ -90,42 +87,17 @@ fn rex() -> Pet {
 const JSON: (&str, &str) = ("content-type", "application/json");
 const REX: &str = r#"{"name":"Rex","categoryId":1}"#;
 
-/// A service that must not be called.
-fn untouched() -> MockPetService {
-    MockPetService::new()
-}
-
-#[tokio::test]
-async fn every_route_under_the_base_path_refuses_a_request_without_a_key() {
-    let state = state(untouched(), GetPetSunset::Now);
-    for route in ROUTES.iter().filter(|route| is_under_base(route.template)) {
-        let path = route.template.replace("{petId}", "7");
-        for method in [Method::GET, Method::HEAD, Method::POST, Method::OPTIONS, Method::DELETE] {
-            let request = Request::builder().method(&method).uri(&path).header("host", "test");
-            let answer = ask(&state, request.body(String::new()).unwrap()).await;
-            assert_eq!(answer.status, StatusCode::UNAUTHORIZED, "{method} {path}");
-            let challenge = answer.header("www-authenticate").unwrap();
-            assert_eq!(challenge, "Bearer realm=\"petstore\"");
-        }
-    }
-}
-
-#[tokio::test]
-async fn a_wrong_key_is_the_first_error_at_every_address_under_the_base_path() {
-    let state = state(untouched(), GetPetSunset::Now);
-    for path in ["/v1", "/v1/", "/v1/nothing", "/v1/pets?limit=0", "/v1/pets/7"] {
-        let mut request =
-            request(&Method::POST, path, &[("content-length", "99999999")], "no json");
-        request.headers_mut().insert("authorization", "Bearer wrong".parse().unwrap());
-        let answer = ask(&state, request).await;
-        assert_eq!(
-            (answer.status, answer.code()),
-            (StatusCode::UNAUTHORIZED, "unauthorized".into())
-        );
-        assert!(answer.header("www-authenticate").unwrap().ends_with("error=\"invalid_token\""));
-    }
-    let outside = ask(&state, request(&Method::GET, "/v1x", &[], "")).await;
-    assert_eq!(outside.code(), "route_not_found");
+/// A service in this version with only animal 7. Its lists have a next page.
+fn with_rex(version: Option<CatalogueVersion>) -> MockPetService {
+    let mut pets = MockPetService::new();
+    pets.expect_version().returning(move || version);
+    pets.expect_list().returning(move |_| {
+        Ok(Versioned { value: PetPage { pets: vec![rex()], more: true }, version })
+    });
+    pets.expect_get()
+        .returning(move |id| Ok(Versioned { value: (id == PetId(7)).then(rex), version }));
+    pets.expect_add().returning(|_, _| Ok(Added::Created(rex())));
+    pets
 }
 
 /// Method, path, headers, body, and the code of the answer.
@@ -149,7 +121,7 @@ async fn a_request_with_many_errors_is_refused_for_the_first_in_the_documented_o
         (&Method::POST, "/v1/pets", &[JSON], "[]", "invalid_pet"),
         (&Method::GET, "/v1/pets?x=1", &[], "", "invalid_query"),
     ];
-    let state = state(untouched(), GetPetSunset::Now);
+    let state = state(MockPetService::new(), GetPetSunset::Now);
     for (method, path, headers, body, code) in table {
         let answer = ask(&state, request(method, path, headers, body)).await;
         assert_eq!(answer.code(), code, "{method} {path} {headers:?}");
@@ -171,12 +143,7 @@ async fn every_answer_of_get_pet_announces_the_deprecation_and_a_planned_end() {
         (GetPetSunset::Off, None, offered),
         (GetPetSunset::Now, None, ended),
     ] {
-        let mut pets = MockPetService::new();
-        pets.expect_version().returning(|| Some(VERSION));
-        pets.expect_get().returning(|id| {
-            Ok(Versioned { value: (id == PetId(7)).then(rex), version: Some(VERSION) })
-        });
-        let state = state(pets, sunset);
+        let state = state(with_rex(Some(VERSION)), sunset);
         for (path, status) in table {
             for method in [Method::GET, Method::HEAD] {
                 let answer = ask(&state, request(&method, path, &[], "")).await;
@@ -195,28 +162,21 @@ async fn every_answer_of_get_pet_announces_the_deprecation_and_a_planned_end() {
 
 #[tokio::test]
 async fn every_link_begins_with_the_path_prefix_of_the_public_url() {
-    for (url, root) in [(None, ""), (Some("https://pets.example/a/b/v1"), "/a/b")] {
-        let mut pets = MockPetService::new();
-        pets.expect_version().returning(|| None);
-        pets.expect_list().returning(|_| {
-            let page = PetPage { pets: vec![rex()], more: true };
-            Ok(Versioned { value: page, version: None })
-        });
-        pets.expect_get().returning(|_| Ok(Versioned { value: None, version: None }));
-        pets.expect_add().returning(|_, _| Ok(Added::Created(rex())));
-        let ports = state(pets, GetPetSunset::Date).ports;
+    let unordered = "/v1/pets?status=sold&limit=2";
+    for (url, root) in [
+        (None, ""),
+        (Some("https://pets.example/v1"), ""),
+        (Some("http://[::1]:8080/animals/v1"), "/animals"),
+        (Some("https://pets.example/a/b/v1"), "/a/b"),
+    ] {
+        let ports = state(with_rex(None), GetPetSunset::Date).ports;
         let public_url = url.map(str::to_owned);
         let settings = Settings { public_url, static_files: vec![page()], ..Settings::default() };
         let state = State::new(ports, settings, None);
         for (method, path, header, start) in [
             (Method::GET, "/v1/pets", "link", "</v1/pets?limit=20&cursor="),
             // The link has its parameters in a fixed order, whatever their order in the request.
-            (
-                Method::GET,
-                "/v1/pets?status=sold&limit=2",
-                "link",
-                "</v1/pets?limit=2&status=sold&cursor=",
-            ),
+            (Method::GET, unordered, "link", "</v1/pets?limit=2&status=sold&cursor="),
             (Method::GET, "/v1/pets/8", "link", "</v1/pets?status=available>;"),
             (Method::POST, "/v1/pets", "location", "/v1/pets/7"),
             (Method::GET, "/", "location", "/docs"),
@@ -232,10 +192,7 @@ async fn every_link_begins_with_the_path_prefix_of_the_public_url() {
 
 #[tokio::test]
 async fn a_path_with_needless_escapes_is_the_same_address_and_needs_a_key_too() {
-    let mut pets = MockPetService::new();
-    pets.expect_version().returning(|| None);
-    pets.expect_get().returning(|_| Ok(Versioned { value: Some(rex()), version: None }));
-    let state = state(pets, GetPetSunset::Off);
+    let state = state(with_rex(None), GetPetSunset::Off);
     for path in ["/v1/pets/%37", "/v1/%70ets/7", "/%761/pets/7", "/%76%31/%70%65%74%73/%37"] {
         let answer = ask(&state, request(&Method::GET, path, &[], "")).await;
         assert_eq!(answer.status, StatusCode::OK, "{path}");
@@ -248,18 +205,15 @@ async fn a_path_with_needless_escapes_is_the_same_address_and_needs_a_key_too() 
 
 #[tokio::test]
 async fn a_new_animal_has_a_location_until_get_pet_is_removed() {
+    let caller = ApiKeySecret::new(KEY).digest();
+    let once = Idempotency { caller, ..idempotency("once") };
     for (sunset, location) in [(GetPetSunset::Off, Some("/v1/pets/7")), (GetPetSunset::Now, None)] {
         for (added, replayed) in
             [(Added::Created(rex()), None), (Added::Replayed(rex()), Some("true"))]
         {
             let mut pets = MockPetService::new();
             pets.expect_add()
-                .withf(|_, idempotency| {
-                    idempotency.as_ref().is_some_and(|idempotency| {
-                        idempotency.key.as_str() == "once"
-                            && idempotency.caller == ApiKeySecret::new(KEY).digest()
-                    })
-                })
+                .with(predicate::always(), predicate::eq(Some(once.clone())))
                 .return_once(|_, _| Ok(added));
             let headers = [JSON, ("idempotency-key", "\"once\"")];
             let request = request(&Method::POST, "/v1/pets", &headers, REX);
@@ -274,12 +228,7 @@ async fn a_new_animal_has_a_location_until_get_pet_is_removed() {
 
 #[tokio::test]
 async fn head_has_the_length_of_get_and_no_body() {
-    let mut pets = MockPetService::new();
-    pets.expect_version().returning(|| Some(VERSION));
-    pets.expect_list().returning(|_| {
-        Ok(Versioned { value: PetPage { pets: vec![rex()], more: true }, version: Some(VERSION) })
-    });
-    let state = state(pets, GetPetSunset::Off);
+    let state = state(with_rex(Some(VERSION)), GetPetSunset::Off);
     for path in ["/v1/pets", "/livez", "/docs", "/v1/store/orders", "/nothing"] {
         let get = ask(&state, request(&Method::GET, path, &[], "")).await;
         let head = ask(&state, request(&Method::HEAD, path, &[], "")).await;
@@ -291,46 +240,10 @@ async fn head_has_the_length_of_get_and_no_body() {
     }
 }
 
-#[tokio::test]
-async fn a_draining_service_is_alive_but_not_ready_and_asks_connections_to_close() {
-    let state = state(untouched(), GetPetSunset::Off);
-    state.drain.begin();
-    let ready = ask(&state, request(&Method::GET, "/readyz", &[], "")).await;
-    assert_eq!(
-        (ready.status, ready.code()),
-        (StatusCode::SERVICE_UNAVAILABLE, "unavailable".into())
-    );
-    let live = ask(&state, request(&Method::GET, "/livez", &[], "")).await;
-    assert_eq!((live.status, live.header("connection")), (StatusCode::OK, Some("close")));
-}
-
-/// A service that never answers.
-#[derive(Debug)]
-pub(crate) struct Stuck;
-
-#[async_trait::async_trait]
-impl petstore_domain::PetService for Stuck {
-    async fn list(&self, _: PetQuery) -> Result<Versioned<PetPage>, StoreError> {
-        std::future::pending().await
-    }
-
-    async fn add(&self, _: NewPet, _: Option<Idempotency>) -> Result<Added, AddError> {
-        std::future::pending().await
-    }
-
-    async fn get(&self, _: PetId) -> Result<Versioned<Option<Pet>>, StoreError> {
-        std::future::pending().await
-    }
-
-    fn version(&self) -> Option<CatalogueVersion> {
-        None
-    }
-}
-
 #[tokio::test(start_paused = true)]
 async fn a_slow_request_is_answered_503_at_its_time_limit() {
-    let mut state = state(untouched(), GetPetSunset::Off);
-    state.ports.pets = Arc::new(Stuck);
+    let pets = SlowPets { takes: Duration::MAX, ..SlowPets::default() };
+    let mut state = state(pets, GetPetSunset::Off);
     state.settings.limits.request_timeout = Duration::from_secs(5);
     for request in [
         request(&Method::GET, "/v1/pets", &[], ""),
@@ -347,14 +260,4 @@ async fn a_slow_request_is_answered_503_at_its_time_limit() {
         // Timers count whole milliseconds.
         assert!(took.as_millis().abs_diff(5000) <= 2, "{took:?}");
     }
-}
-
-#[tokio::test]
-async fn a_body_beyond_the_memory_for_bodies_is_answered_503() {
-    let mut state = state(untouched(), GetPetSunset::Off);
-    state.body_memory = tokio::sync::Semaphore::new(REX.len() - 1);
-    let answer = ask(&state, request(&Method::POST, "/v1/pets", &[JSON], REX)).await;
-    assert_eq!(answer.code(), "unavailable");
-    assert_eq!(answer.header("retry-after"), Some("1"));
-    assert_eq!(state.body_memory.available_permits(), REX.len() - 1, "the memory is returned");
 }

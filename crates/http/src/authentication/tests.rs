@@ -7,10 +7,10 @@ use std::{
 };
 
 use async_trait::async_trait;
+use futures_util::future::join_all;
 use petstore_domain::{
-    ApiKey, ApiKeySecret, AuthenticationError, Authenticator, KeyId, KeyLabel, KeyName,
-    KeyRevision, KeyRing, KeyStore, ManualClock, NewApiKey, SaveOutcome, StoreError, StoredKeys,
-    Timestamp,
+    ApiKey, ApiKeySecret, AuthenticationError, Authenticator, KeyId, KeyName, KeyRevision, KeyRing,
+    KeyStore, ManualClock, NewApiKey, SaveOutcome, StoreError, StoredKeys, Timestamp,
 };
 use tokio::{
     task,
@@ -18,9 +18,6 @@ use tokio::{
 };
 
 use super::KeyRingAuthenticator;
-
-/// Creates the error of a load.
-type Failure = fn() -> StoreError;
 
 const MILLI: Duration = Duration::from_millis(1);
 
@@ -38,7 +35,7 @@ fn key(seed: u8) -> ApiKey {
 struct Slow {
     keys: Mutex<Vec<ApiKey>>,
     takes: Mutex<Duration>,
-    fails: Mutex<Option<Failure>>,
+    fails: Mutex<Option<StoreError>>,
     loads: AtomicUsize,
 }
 
@@ -48,10 +45,10 @@ impl KeyStore for Slow {
         // Each load returns another revision, like a store whose keys have changed.
         let revision = KeyRevision(self.loads.fetch_add(1, Ordering::SeqCst) as u128);
         let (keys, takes) = (self.keys.lock().unwrap().clone(), *self.takes.lock().unwrap());
-        let fails = *self.fails.lock().unwrap();
+        let fails = self.fails.lock().unwrap().clone();
         sleep(takes).await;
         let stored = StoredKeys { revision, ..keys.into() };
-        fails.map_or(Ok(Some(stored)), |fail| Err(fail()))
+        fails.map_or(Ok(Some(stored)), Err)
     }
 
     async fn save(
@@ -133,29 +130,23 @@ async fn a_new_key_is_granted_by_the_first_refresh_that_begins_after_its_request
 }
 
 #[tokio::test(start_paused = true)]
-async fn all_refused_keys_wait_equally_and_revoked_or_expired_keys_have_labels() {
+async fn all_refused_keys_wait_equally_and_uses_of_revoked_keys_are_counted() {
     let (store, service) = service(10 * MILLI);
     let revoked = ApiKey { revoked_at: Some(Timestamp(0)), ..key(2) };
     let expired = ApiKey { expires_at: Some(Timestamp(0)), ..key(3) };
     store.keys.lock().unwrap().extend([revoked, expired]);
     assert_eq!(grants(&service, 1).await, Some(true));
-    let web = KeyName::parse("web").ok().map(KeyLabel::Stored);
     let began = Instant::now();
-    let again = [(9, None), (2, web.clone()), (3, web)].map(|(seed, expected)| {
+    let again = [9, 2, 3].map(|seed| {
         let service = Arc::clone(&service);
-        task::spawn(async move {
+        async move {
             assert_eq!(grants(&service, seed).await, Some(false));
-            match service.authenticate_again(&secret(seed)).await {
-                Err(AuthenticationError::Refused(label)) => assert_eq!(label, expected),
-                other => panic!("{other:?}"),
-            }
+            let refused = service.authenticate_again(&secret(seed)).await;
+            assert!(matches!(refused, Err(AuthenticationError::Refused(_))), "{refused:?}");
             began.elapsed()
-        })
+        }
     });
-    let mut times = Vec::new();
-    for again in again {
-        times.push(again.await.unwrap());
-    }
+    let times = join_all(again).await;
     assert!(times.iter().all(|time| *time == times[0] && *time > 400 * MILLI), "{times:?}");
     let used = service.ring.take_revoked_uses();
     assert_eq!(used.iter().map(|used| (used.id.0, used.uses)).collect::<Vec<_>>(), [(2, 1)]);
@@ -168,7 +159,7 @@ async fn all_refused_keys_wait_equally_and_revoked_or_expired_keys_have_labels()
 async fn keys_stay_valid_for_a_second_while_the_store_fails_and_then_requests_fail() {
     let (store, service) = service(MILLI);
     assert_eq!(grants(&service, 1).await, Some(true));
-    *store.fails.lock().unwrap() = Some(|| StoreError::unavailable("gone"));
+    *store.fails.lock().unwrap() = Some(StoreError::unavailable("gone"));
     let began = Instant::now();
     while began.elapsed() < 990 * MILLI {
         assert_eq!(grants(&service, 1).await, Some(true));
@@ -197,22 +188,14 @@ async fn a_request_waits_for_a_slow_store_for_a_second() {
 
 #[tokio::test(start_paused = true)]
 async fn a_request_fails_with_the_error_of_the_store() {
-    let table: [(Failure, &str); 4] = [
-        (|| StoreError::unavailable("gone"), "the store cannot answer: gone"),
-        (|| StoreError::sealed("was handed over"), "the store was handed over"),
-        (|| StoreError::refused("no right"), "the store refuses it, and will again: no right"),
-        (|| StoreError::corrupt("the keys", "be good"), "the store holds the keys"),
-    ];
-    for (fail, text) in table {
-        let (store, service) = service(MILLI);
-        *store.fails.lock().unwrap() = Some(fail);
-        for outcome in [
-            service.authenticate(&secret(1)).await,
-            service.authenticate_again(&secret(1)).await,
-            service.live_keys().await.map(|_| unreachable!()).map_err(Into::into),
-        ] {
-            let Err(AuthenticationError::Store(error)) = outcome else { panic!("{outcome:?}") };
-            assert!(error.to_string().starts_with(text), "{error}");
-        }
+    let (store, service) = service(MILLI);
+    *store.fails.lock().unwrap() = Some(StoreError::sealed("was handed over"));
+    for outcome in [
+        service.authenticate(&secret(1)).await,
+        service.authenticate_again(&secret(1)).await,
+        service.live_keys().await.map(|_| unreachable!()).map_err(Into::into),
+    ] {
+        let Err(AuthenticationError::Store(error)) = outcome else { panic!("{outcome:?}") };
+        assert_eq!(error.to_string(), "the store was handed over");
     }
 }

@@ -90,38 +90,22 @@ pub(super) async fn discard<B: Body<Data = Bytes> + Unpin>(mut body: B) {
 
 #[cfg(test)]
 mod tests {
-    use std::{pin::pin, sync::Arc, time::Duration};
+    use tokio::time::Instant;
 
-    use tokio::time::{Instant, pause, sleep};
+    use super::{Drain, Duration, timeout};
 
-    use super::Drain;
-
-    const DELAY: Duration = Duration::from_millis(700);
-
-    #[tokio::test]
+    #[tokio::test(start_paused = true)]
     async fn the_last_call_comes_after_the_delay_of_the_drain() {
-        pause();
-        let signal = Arc::new(Drain::new(DELAY));
-        let busy = Arc::clone(&signal);
-        let waiting = tokio::spawn(async move {
-            let mut last_call = pin!(busy.last_call());
-            for _ in 0..5 {
-                tokio::select! {
-                    () = &mut last_call => unreachable!("the drain has not begun"),
-                    () = sleep(Duration::from_secs(1)) => (),
-                }
-            }
-            last_call.await;
-            Instant::now()
-        });
-        sleep(Duration::from_secs(7)).await;
-        let called = Instant::now();
-        signal.begin();
-        // Timers count whole milliseconds.
-        let in_time = DELAY..DELAY + Duration::from_millis(2);
-        assert!(in_time.contains(&(waiting.await.unwrap() - called)));
-        let asked = Instant::now();
-        signal.last_call().await;
-        assert!(in_time.contains(&asked.elapsed()));
+        let delay = Duration::from_millis(700);
+        let drain = Drain::new(delay);
+        let early = timeout(Duration::from_secs(5), drain.last_call()).await;
+        assert!(early.is_err(), "the drain has not begun");
+        for _ in 0..2 {
+            let called = Instant::now();
+            tokio::join!(drain.last_call(), async { drain.begin() });
+            let took = called.elapsed();
+            // Timers count whole milliseconds.
+            assert!((delay..delay + Duration::from_millis(2)).contains(&took), "{took:?}");
+        }
     }
 }

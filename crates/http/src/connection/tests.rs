@@ -1,8 +1,13 @@
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 
-use hyper::{Request, client::conn};
+use http_body_util::Full;
+use hyper::{
+    Request,
+    body::Bytes,
+    client::conn::{self, http2::SendRequest},
+};
 use hyper_util::rt::{TokioExecutor, TokioIo};
-use petstore_domain::{ManualClock, MockAuthenticator, MockPetService, Timestamp};
+use petstore_domain::MockAuthenticator;
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _, DuplexStream, duplex},
     task::JoinHandle,
@@ -12,18 +17,21 @@ use tokio::{
 use super::serve;
 use crate::{
     settings::{Limits, Settings, StaticFile},
-    state::{Ports, State},
+    state::{
+        Ports, State,
+        tests::{SlowPets, ports, unused_ports},
+    },
 };
 
 mod frames;
 mod http2;
-mod slow;
 mod waiting;
 
 const HEADER: Duration = Duration::from_secs(3);
 const IDLE: Duration = Duration::from_secs(20);
 const WRITE: Duration = Duration::from_secs(7);
 const LIVE: &str = "GET /livez HTTP/1.1\r\nhost: a\r\n\r\n";
+const GET_LARGE: &str = "GET /large HTTP/1.1\r\nhost: a\r\n\r\n";
 /// The size of the page at `/large`, in bytes.
 const LARGE: usize = 100_000;
 /// The size of the page at `/medium`, in bytes.
@@ -31,41 +39,25 @@ const MEDIUM: usize = 10_000;
 /// The tolerance of a measured time, because timers count whole milliseconds.
 const TICK: Duration = Duration::from_millis(2);
 
-/// Returns the client's end of a connection with a buffer of `buffer` bytes, and the server's task.
-fn connect(buffer: usize) -> (DuplexStream, JoinHandle<()>) {
-    connect_with(buffer, HEADER, Arc::new(ManualClock::new(Timestamp(0))))
-}
-
-/// Connects with this header timeout and a clock that the test can set.
-fn connect_with(
-    buffer: usize,
-    header_timeout: Duration,
-    clock: Arc<ManualClock>,
-) -> (DuplexStream, JoinHandle<()>) {
-    let (pets, authenticator) = (MockPetService::new(), MockAuthenticator::new());
-    let ports = Ports { pets: Arc::new(pets), authenticator: Arc::new(authenticator), clock };
-    connect_to(buffer, header_timeout, ports)
-}
-
-/// Connects with this header timeout to a service over `ports`.
-fn connect_to(
-    buffer: usize,
-    header_timeout: Duration,
-    ports: Ports,
-) -> (DuplexStream, JoinHandle<()>) {
-    let limits = Limits {
-        header_timeout,
+fn limits() -> Limits {
+    Limits {
+        header_timeout: HEADER,
         idle_timeout: IDLE,
         write_timeout: WRITE,
         refusal_delay: Duration::ZERO,
         ..Limits::default()
-    };
-    connect_within(buffer, limits, ports)
+    }
 }
 
-/// Connects with these limits to a service over `ports`.
-fn connect_within(buffer: usize, limits: Limits, ports: Ports) -> (DuplexStream, JoinHandle<()>) {
-    connect_in(&state(limits, ports), buffer)
+/// Returns ports with a pet service whose calls take longer than the idle timeout.
+fn slow_ports() -> Ports {
+    let pets = SlowPets { takes: IDLE + HEADER, ..SlowPets::default() };
+    ports(pets, MockAuthenticator::accepting("any"))
+}
+
+/// Returns the client's end of a connection with a buffer of `buffer` bytes, and the server's task.
+fn connect(buffer: usize) -> (DuplexStream, JoinHandle<()>) {
+    connect_in(&state(limits(), unused_ports()), buffer)
 }
 
 fn state(limits: Limits, ports: Ports) -> Arc<State> {
@@ -87,6 +79,25 @@ fn connect_in(state: &Arc<State>, buffer: usize) -> (DuplexStream, JoinHandle<()
         serve(Box::new(server), peer, None, state).await;
     });
     (client, task)
+}
+
+/// Opens a connection over which the client has sent `text`.
+async fn connect_with(buffer: usize, text: &str) -> (DuplexStream, JoinHandle<()>) {
+    let (mut client, task) = connect(buffer);
+    client.write_all(text.as_bytes()).await.unwrap();
+    (client, task)
+}
+
+/// Returns a client that reads its answers.
+async fn http2_client(stream: DuplexStream) -> SendRequest<Full<Bytes>> {
+    let (sender, connection) =
+        conn::http2::handshake(TokioExecutor::new(), TokioIo::new(stream)).await.unwrap();
+    tokio::spawn(connection);
+    sender
+}
+
+fn get_request(path: &str) -> Request<Full<Bytes>> {
+    Request::get(format!("http://a{path}")).body(Full::default()).unwrap()
 }
 
 /// Reads until the server shuts down its write side.
@@ -122,6 +133,7 @@ async fn the_first_head_has_one_deadline_whenever_it_begins() {
         assert!(answer.contains("\r\ndate: Thu, 01 Jan 1970 00:00:00 GMT\r\n"), "{answer}");
         assert!(answer.contains("\r\nconnection: close\r\n"), "{answer}");
         assert!(answer.contains("\"code\":\"request_timeout\""), "{answer}");
+        assert!(answer.contains("within 3s"), "{answer}");
         let took = began.elapsed();
         assert!(is_about(took, HEADER), "{start:?} after {after} ms: {took:?}");
     }
@@ -149,59 +161,45 @@ async fn the_deadline_of_each_later_head_begins_with_its_first_byte_and_is_not_e
 
 #[tokio::test(start_paused = true)]
 async fn an_idle_connection_is_closed_without_a_response() {
-    let nothing = format!("{LIVE}\r\n");
-    for (before, expected) in [("", HEADER), ("\r\n", HEADER), (LIVE, IDLE), (&nothing, HEADER)] {
-        let (mut client, task) = connect(1 << 16);
-        client.write_all(&before.as_bytes()[..before.len().min(LIVE.len())]).await.unwrap();
-        if before.starts_with(LIVE) {
+    for (request, later, expected) in
+        [("", "", HEADER), ("", "\r\n", HEADER), (LIVE, "", IDLE), (LIVE, "\r\n", HEADER)]
+    {
+        let (mut client, task) = connect_with(1 << 16, request).await;
+        if !request.is_empty() {
             answer(&mut client).await;
-            client.write_all(&before.as_bytes()[LIVE.len()..]).await.unwrap();
         }
+        client.write_all(later.as_bytes()).await.unwrap();
         let began = Instant::now();
-        assert_eq!(rest(&mut client).await, "", "{before:?}");
+        assert_eq!(rest(&mut client).await, "", "{request:?} {later:?}");
         task.await.unwrap();
-        assert!(is_about(began.elapsed(), expected), "{before:?}: {:?}", began.elapsed());
+        let took = began.elapsed();
+        assert!(is_about(took, expected), "{request:?} {later:?}: {took:?}");
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_client_without_reads_is_cut_off() {
-    let (mut client, task) = connect(1000);
-    let began = Instant::now();
-    client.write_all(b"GET /large HTTP/1.1\r\nhost: a\r\n\r\n").await.unwrap();
-    task.await.unwrap();
-    assert!(is_about(began.elapsed(), WRITE), "{:?}", began.elapsed());
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_slow_client_gets_its_whole_answer_and_a_trickling_client_is_cut_off() {
-    for (rate, is_whole) in [(2000, true), (10, false)] {
-        let (mut client, _task) = connect(1000);
-        client.write_all(b"GET /large HTTP/1.1\r\nhost: a\r\n\r\n").await.unwrap();
-        let (mut received, mut piece, began) = (0, vec![0; rate], Instant::now());
-        let ended = loop {
-            if received >= LARGE || client.read_exact(&mut piece).await.is_err() {
-                break began.elapsed();
+async fn a_client_that_reads_nothing_or_trickles_is_cut_off() {
+    for (rate, slack) in [(0, TICK), (10, Duration::from_secs(1))] {
+        let (mut client, mut task) = connect_with(1000, GET_LARGE).await;
+        let began = Instant::now();
+        let reading = async {
+            while client.read_exact(&mut vec![0; rate]).await.is_ok() {
+                sleep(Duration::from_secs(1)).await;
             }
-            received += rate;
-            sleep(Duration::from_secs(1)).await;
         };
-        assert_eq!(received >= LARGE, is_whole, "{received} bytes at {rate} bytes per second");
-        if is_whole {
-            assert!(ended > 4 * WRITE, "{ended:?}");
-        } else {
-            // After the connection is cut off, the client still reads the bytes in the buffers.
-            assert!(received < 2000, "{received} bytes taken");
+        tokio::select! {
+            ended = &mut task => ended.unwrap(),
+            () = reading => unreachable!("the client reads on"),
         }
+        let took = began.elapsed();
+        assert!(WRITE <= took + TICK && took <= WRITE + slack, "{rate} bytes a second: {took:?}");
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_time_of_a_slow_answer_counts_neither_as_idle_nor_for_the_next_head() {
-    let slow = "GET /large HTTP/1.1\r\nhost: a\r\n\r\n";
-    for (before, after) in [(slow, LIVE), (&format!("{slow}GET /li"), &LIVE[7..])] {
-        let (mut client, _task) = connect(1000);
-        client.write_all(before.as_bytes()).await.unwrap();
+async fn the_time_of_a_slow_but_whole_answer_counts_neither_as_idle_nor_for_the_next_head() {
+    for (before, after) in [(GET_LARGE, LIVE), (&format!("{GET_LARGE}GET /li"), &LIVE[7..])] {
+        let (mut client, _task) = connect_with(1000, before).await;
         let (mut received, mut piece, began) = (0, vec![0; 2000], Instant::now());
         while received < LARGE {
             let read = client.read(&mut piece).await.unwrap();
@@ -209,7 +207,7 @@ async fn the_time_of_a_slow_answer_counts_neither_as_idle_nor_for_the_next_head(
             received += read;
             sleep(Duration::from_secs(1)).await;
         }
-        assert!(began.elapsed() > IDLE + HEADER);
+        assert!(began.elapsed() > IDLE + 4 * WRITE);
         client.write_all(after.as_bytes()).await.unwrap();
         let mut more = String::new();
         while !more.ends_with("\"live\"}") {
@@ -220,101 +218,46 @@ async fn the_time_of_a_slow_answer_counts_neither_as_idle_nor_for_the_next_head(
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_incomplete_head_is_refused_even_after_pipelined_requests() {
+async fn an_incomplete_head_after_pipelined_requests_is_refused() {
     let post = "POST /livez HTTP/1.1\r\nhost: a\r\ncontent-length: 4\r\n\r\nbody";
     let two = LIVE.repeat(2);
-    for (before, answers, expected) in
-        [("", 0, HEADER), (LIVE, 1, IDLE), (&two, 2, IDLE), (post, 1, IDLE)]
-    {
+    for (before, answers) in [(LIVE, 1), (&two, 2), (post, 1)] {
         for part in ["G", "GET /livez HTTP/1.1\r\n"] {
-            let (mut client, _task) = connect(1 << 16);
             let began = Instant::now();
-            client.write_all(format!("{before}{part}").as_bytes()).await.unwrap();
+            let (mut client, _task) = connect_with(1 << 16, &format!("{before}{part}")).await;
             for _ in 0..answers {
                 assert!(!answer(&mut client).await.starts_with("HTTP/1.1 408 "));
             }
             let refusal = rest(&mut client).await;
             assert!(refusal.starts_with("HTTP/1.1 408 "), "{before:?}");
-            assert!(refusal.contains(&format!("within {expected:?}")), "{refusal}");
-            assert!(is_about(began.elapsed(), expected), "{before:?}: {:?}", began.elapsed());
+            assert!(refusal.contains("within 20s"), "{refusal}");
+            assert!(is_about(began.elapsed(), IDLE), "{before:?}: {:?}", began.elapsed());
         }
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_client_can_read_a_refusal_while_it_sends() {
-    let (mut client, task) = connect(1000);
-    let head = "POST /v1/pets HTTP/1.1\r\nhost: a\r\ncontent-length: 1000000\r\n\r\n";
-    client.write_all(head.as_bytes()).await.unwrap();
-    client.write_all(&vec![b' '; 500_000]).await.unwrap();
-    assert!(rest(&mut client).await.starts_with("HTTP/1.1 401 "));
-    // The connection ends after a few seconds, although the client still sends.
-    let began = Instant::now();
-    while client.write_all(b" ").await.is_ok() {
-        sleep(Duration::from_millis(500)).await;
-    }
-    task.await.unwrap();
-    let took = began.elapsed();
-    assert!(took < Duration::from_secs(6), "{took:?}");
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_refusal_does_not_wait_for_the_rest_of_a_body() {
-    for part in ["", "12345"] {
-        let (mut client, _task) = connect(1 << 16);
-        let began = Instant::now();
-        let head = "POST /v1/pets HTTP/1.1\r\nhost: a\r\ncontent-length: 10\r\n\r\n";
-        client.write_all(format!("{head}{part}").as_bytes()).await.unwrap();
-        let refusal = rest(&mut client).await;
-        assert!(refusal.starts_with("HTTP/1.1 401 "), "{refusal}");
-        assert!(refusal.contains("\r\nconnection: close\r\n"), "{refusal}");
-        assert_eq!(began.elapsed(), Duration::ZERO, "{part:?}");
-    }
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_refusal_over_http_2_does_not_wait_for_the_body() {
-    let (client, _task) = connect(1 << 16);
-    let (mut sender, connection) =
-        conn::http2::handshake(TokioExecutor::new(), TokioIo::new(client)).await.unwrap();
-    tokio::spawn(connection);
-    let began = Instant::now();
-    let request = Request::post("http://a/v1/pets").header("content-length", "10");
-    let refusal = sender.send_request(request.body(NeverSent).unwrap()).await.unwrap();
-    assert_eq!(refusal.status(), 401);
-    assert_eq!(began.elapsed(), Duration::ZERO);
-}
-
-/// A body without any data and without an end.
-struct NeverSent;
-
-impl hyper::body::Body for NeverSent {
-    type Data = bytes::Bytes;
-    type Error = std::convert::Infallible;
-
-    fn poll_frame(
-        self: std::pin::Pin<&mut Self>,
-        _: &mut std::task::Context<'_>,
-    ) -> std::task::Poll<Option<Result<hyper::body::Frame<bytes::Bytes>, Self::Error>>> {
-        std::task::Poll::Pending
-    }
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_refused_request_keeps_its_connection_if_its_body_has_arrived() {
-    let (mut client, _task) = connect(1 << 16);
-    let head = "POST /v1/pets HTTP/1.1\r\nhost: a\r\n";
-    for body in [
-        "content-length: 10\r\n\r\n0123456789",
-        "transfer-encoding: chunked\r\n\r\n5\r\n01234\r\n5\r\n56789\r\n0\r\n\r\n",
+async fn a_refusal_does_not_wait_for_a_body_and_keeps_its_connection_if_the_body_has_arrived() {
+    for (body, is_whole) in [
+        ("content-length: 10\r\n\r\n", false),
+        ("content-length: 10\r\n\r\n12345", false),
+        ("content-length: 10\r\n\r\n0123456789", true),
+        ("transfer-encoding: chunked\r\n\r\n5\r\n01234\r\n5\r\n56789\r\n0\r\n\r\n", true),
     ] {
-        client.write_all(format!("{head}{body}").as_bytes()).await.unwrap();
+        let began = Instant::now();
+        let request = format!("POST /v1/pets HTTP/1.1\r\nhost: a\r\n{body}");
+        let (mut client, _task) = connect_with(1 << 16, &request).await;
         let refusal = answer(&mut client).await;
         assert!(refusal.starts_with("HTTP/1.1 401 "), "{refusal}");
-        assert!(!refusal.contains("connection: close"), "{refusal}");
+        assert_eq!(refusal.contains("\r\nconnection: close\r\n"), !is_whole, "{refusal}");
+        assert_eq!(began.elapsed(), Duration::ZERO, "{body:?}");
+        client.write_all(LIVE.as_bytes()).await.unwrap();
+        if is_whole {
+            assert!(answer(&mut client).await.starts_with("HTTP/1.1 200 "), "{body:?}");
+        } else {
+            assert_eq!(rest(&mut client).await, "", "{body:?}");
+        }
     }
-    client.write_all(LIVE.as_bytes()).await.unwrap();
-    assert!(answer(&mut client).await.starts_with("HTTP/1.1 200 "));
 }
 
 #[tokio::test(start_paused = true)]
@@ -324,38 +267,31 @@ async fn the_preface_of_http_2_is_recognized_byte_by_byte() {
         client.write_all(&[byte]).await.unwrap();
         sleep(Duration::from_millis(1)).await;
     }
-    let mut frame = [0; 9];
-    client.read_exact(&mut frame).await.unwrap();
-    assert_eq!(frame[3], 4, "the server's settings come first: {frame:?}");
+    let (kind, ..) = frames::read_frame(&mut client).await.unwrap();
+    assert_eq!(kind, 4, "the server's settings come first");
 
-    let (mut client, _task) = connect(1 << 16);
-    client.write_all(b"PRI * HTTP/1.1\r\nhost: a\r\n\r\n").await.unwrap();
+    let (mut client, _task) = connect_with(1 << 16, "PRI * HTTP/1.1\r\nhost: a\r\n\r\n").await;
     assert!(answer(&mut client).await.starts_with("HTTP/1.1 404 "));
 }
 
 #[tokio::test(start_paused = true)]
 async fn an_answer_has_one_date() {
-    let (mut client, _task) = connect(1 << 16);
-    client.write_all(LIVE.as_bytes()).await.unwrap();
+    let (mut client, _task) = connect_with(1 << 16, LIVE).await;
     let answer = answer(&mut client).await;
     assert_eq!(answer.lines().filter(|line| line.starts_with("date: ")).count(), 1, "{answer}");
 
-    let (client, _task) = connect(1 << 16);
-    let (mut sender, connection) =
-        conn::http2::handshake(TokioExecutor::new(), TokioIo::new(client)).await.unwrap();
-    tokio::spawn(connection);
-    let request = Request::get("http://a/livez").body(String::new()).unwrap();
-    let answer = sender.send_request(request).await.unwrap();
+    let mut sender = http2_client(connect(1 << 16).0).await;
+    let answer = sender.send_request(get_request("/livez")).await.unwrap();
     let dates: Vec<_> = answer.headers().get_all("date").iter().collect();
     assert_eq!(dates, ["Thu, 01 Jan 1970 00:00:00 GMT"]);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_connection_lingers_while_the_client_sends_but_not_for_long() {
+async fn a_client_can_read_a_refusal_while_it_sends_but_not_for_long() {
     for (pause, expected) in [(None, 1), (Some(Duration::from_millis(500)), 5)] {
-        let (mut client, mut task) = connect(1000);
         let head = "POST /v1/pets HTTP/1.1\r\nhost: a\r\ncontent-length: 1000000\r\n\r\n";
-        client.write_all(head.as_bytes()).await.unwrap();
+        let (mut client, mut task) = connect_with(1000, head).await;
+        client.write_all(&vec![b' '; 500_000]).await.unwrap();
         assert!(rest(&mut client).await.starts_with("HTTP/1.1 401 "));
         let began = Instant::now();
         let sending = async {
@@ -378,9 +314,8 @@ async fn a_connection_lingers_while_the_client_sends_but_not_for_long() {
 #[tokio::test(start_paused = true)]
 async fn a_head_of_more_than_16_kib_is_refused() {
     for (length, status) in [(16_000, "200"), (16_384, "431")] {
-        let (mut client, _task) = connect(1 << 16);
         let head = format!("GET /livez HTTP/1.1\r\nhost: a\r\nx: {}\r\n\r\n", "y".repeat(length));
-        client.write_all(head.as_bytes()).await.unwrap();
+        let (mut client, _task) = connect_with(1 << 16, &head).await;
         let mut start = [0; 12];
         client.read_exact(&mut start).await.unwrap();
         assert_eq!(start, *format!("HTTP/1.1 {status}").as_bytes(), "{length}");

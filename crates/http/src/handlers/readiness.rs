@@ -72,55 +72,12 @@ async fn read(pets: &dyn PetService, limit: Duration) -> Outcome {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::{AtomicUsize, Ordering};
-
-    use async_trait::async_trait;
-    use petstore_domain::{
-        AddError, Added, CatalogueVersion, Idempotency, NewPet, Pet, PetId, PetPage, StoreError,
-        Versioned,
-    };
     use tokio::{task::JoinSet, time::sleep};
 
     use super::*;
-    use crate::response::error::ErrorCode;
+    use crate::{response::error::ErrorCode, state::tests::SlowPets};
 
     const LIMIT: Duration = Duration::from_secs(30);
-
-    /// A pet service whose reads take `takes`, and fail if `fails`. `began` counts the reads that have begun, and each
-    /// running read holds a reference to `under_way`.
-    #[derive(Default)]
-    struct Store {
-        takes: Duration,
-        fails: bool,
-        began: AtomicUsize,
-        under_way: Arc<()>,
-    }
-
-    #[async_trait]
-    impl PetService for Store {
-        async fn list(&self, query: PetQuery) -> Result<Versioned<PetPage>, StoreError> {
-            assert_eq!(query, PetQuery { limit: PageLimit::MIN, ..PetQuery::default() });
-            self.began.fetch_add(1, Ordering::Relaxed);
-            let _under_way = Arc::clone(&self.under_way);
-            sleep(self.takes).await;
-            if self.fails {
-                return Err(StoreError::unavailable("gone"));
-            }
-            Ok(Versioned { value: PetPage { pets: Vec::new(), more: false }, version: None })
-        }
-
-        async fn add(&self, _: NewPet, _: Option<Idempotency>) -> Result<Added, AddError> {
-            unreachable!("nobody adds")
-        }
-
-        async fn get(&self, _: PetId) -> Result<Versioned<Option<Pet>>, StoreError> {
-            unreachable!("nobody gets")
-        }
-
-        fn version(&self) -> Option<CatalogueVersion> {
-            None
-        }
-    }
 
     #[tokio::test(start_paused = true)]
     async fn a_store_is_read_once_a_second_for_any_number_of_requests() {
@@ -129,7 +86,7 @@ mod tests {
             (Duration::ZERO, true, 10),
             (Duration::from_millis(1500), false, 7),
         ] {
-            let store = Arc::new(Store { takes, fails, ..Store::default() });
+            let store = Arc::new(SlowPets { takes, fails, ..SlowPets::default() });
             let (readiness, mut asking) = (Arc::new(Readiness::default()), JoinSet::new());
             for _ in 0..100 {
                 for _ in 0..10 {
@@ -141,20 +98,21 @@ mod tests {
             }
             let outcomes = asking.join_all().await;
             assert!(outcomes.iter().all(|outcome| outcome.is_err() == fails));
-            assert_eq!(store.began.load(Ordering::Relaxed), reads, "{takes:?}");
+            let one = PetQuery { limit: PageLimit::MIN, ..PetQuery::default() };
+            assert_eq!(*store.lists.lock().unwrap(), vec![one; reads], "{takes:?}");
         }
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_hanging_read_blocks_further_reads_and_ends_without_a_waiting_request() {
-        let store = Arc::new(Store { takes: Duration::MAX, ..Store::default() });
+        let store = Arc::new(SlowPets { takes: Duration::MAX, ..SlowPets::default() });
         let pets: Arc<dyn PetService> = store.clone();
         let readiness = Readiness::default();
         for _ in 0..20 {
             let asked = timeout(Duration::from_secs(1), readiness.check(&pets, LIMIT)).await;
             assert!(asked.is_err(), "there is no answer yet");
         }
-        assert_eq!(store.began.load(Ordering::Relaxed), 1);
+        assert_eq!(store.lists.lock().unwrap().len(), 1);
         assert_eq!(Arc::strong_count(&store.under_way), 2);
         sleep(LIMIT).await;
         assert_eq!(Arc::strong_count(&store.under_way), 1);

@@ -102,35 +102,27 @@ fn parse(headers: &HeaderMap) -> Option<(&str, u8)> {
 
 #[cfg(test)]
 mod tests {
-    use hyper::{HeaderMap, header::HeaderValue};
-
     use super::{RequestIds, TRACEPARENT, X_REQUEST_ID, trace_id};
-
-    fn id_for(sent: &[&[u8]]) -> String {
-        let mut headers = HeaderMap::new();
-        for id in sent {
-            headers.append(X_REQUEST_ID, HeaderValue::from_bytes(id).unwrap());
-        }
-        RequestIds::new().choose(&headers).to_str().unwrap().to_owned()
-    }
+    use crate::request::tests::headers_of;
 
     #[test]
-    fn a_visible_id_of_the_client_is_kept() {
-        let longest = "x".repeat(128);
-        for id in ["a", "7f/+=~!", &longest] {
-            assert_eq!(id_for(&[id.as_bytes()]), id);
-        }
-    }
-
-    #[test]
-    fn a_missing_invalid_or_repeated_id_is_replaced_by_a_new_one() {
-        let too_long = [b'x'; 129];
-        let bad: [&[&[u8]]; 6] =
-            [&[], &[b""], &[b"a b"], &[b"caf\xc3\xa9"], &[b"a", b"b"], &[&too_long]];
-        for sent in bad {
-            let id = id_for(sent);
-            assert_eq!(id.len(), 32, "{sent:?}");
-            assert!(id.bytes().all(|byte| byte.is_ascii_hexdigit()));
+    fn a_visible_id_of_the_client_is_kept_and_any_other_is_replaced() {
+        let [longest, too_long] = [128, 129].map(|length| "x".repeat(length));
+        for (sent, is_kept) in [
+            (&["a"][..], true),
+            (&["7f/+=~!"], true),
+            (&[&longest], true),
+            (&[], false),
+            (&[""], false),
+            (&["a b"], false),
+            (&["café"], false),
+            (&["a", "b"], false),
+            (&[&too_long], false),
+        ] {
+            let id = RequestIds::new().choose(&headers_of(&X_REQUEST_ID, sent));
+            let id = id.to_str().unwrap();
+            let is_new = id.len() == 32 && id.bytes().all(|byte| byte.is_ascii_hexdigit());
+            assert_eq!((is_new, sent.contains(&id)), (!is_kept, is_kept), "{sent:?}");
         }
     }
 
@@ -145,11 +137,7 @@ mod tests {
     const PARENT: &str = "b7ad6b7169203331";
 
     fn response(sent: &[&str]) -> Option<String> {
-        let mut headers = HeaderMap::new();
-        for value in sent {
-            headers.append(TRACEPARENT, HeaderValue::from_bytes(value.as_bytes()).unwrap());
-        }
-        let trace = RequestIds::new().trace(&headers)?;
+        let trace = RequestIds::new().trace(&headers_of(&TRACEPARENT, sent))?;
         assert_eq!(trace_id(&trace), TRACE);
         Some(trace.to_str().unwrap().to_owned())
     }
@@ -182,9 +170,7 @@ mod tests {
             String::new(),
             format!("00-{TRACE}-{PARENT}"),
             format!("00-{TRACE}-{PARENT}-1"),
-            format!("00-{TRACE}-{PARENT}-0g"),
             format!("00-{TRACE}-{PARENT}-01-"),
-            format!("00-{TRACE}-{PARENT}-01-extra"),
             format!("00-{TRACE}-{PARENT}-01 "),
             format!("ff-{TRACE}-{PARENT}-01"),
             format!("01-{TRACE}-{PARENT}-01extra"),
@@ -192,7 +178,6 @@ mod tests {
             format!("00-{upper}-{PARENT}-01"),
             format!("00-{zeros}-{PARENT}-01"),
             format!("00-{TRACE}-{}-01", &zeros[..16]),
-            format!("00_{TRACE}_{PARENT}_01"),
             format!("00-{}-{PARENT}0-01", &TRACE[1..]),
             format!("00-+{}-{PARENT}-01", &TRACE[1..]),
             format!("00-{TRACE}-{PARENT}-0é"),

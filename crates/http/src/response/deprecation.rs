@@ -46,7 +46,7 @@ mod tests {
 
     use petstore_domain::ManualClock;
 
-    use super::{DEPRECATION, LINK, SUNSET, announcement, require_not_ended};
+    use super::require_not_ended;
     use crate::settings::GetPetSunset;
 
     #[test]
@@ -59,20 +59,5 @@ mod tests {
         clock.set(end);
         assert!(ended(GetPetSunset::Date, &clock));
         assert!(!ended(GetPetSunset::Off, &clock));
-    }
-
-    #[test]
-    fn the_announced_date_is_the_end_of_the_operation() {
-        for (sunset, date) in [
-            (GetPetSunset::Date, Some("Thu, 05 Dec 2030 00:00:00 GMT")),
-            (GetPetSunset::Off, None),
-            (GetPetSunset::Now, None),
-        ] {
-            let announced = announcement(sunset, "/v1");
-            assert_eq!(announced.get(SUNSET).map(|date| date.to_str().unwrap()), date);
-            assert_eq!(announced[DEPRECATION], "@1795132800");
-            let link = "</v1/pets?status=available>; rel=\"successor-version\"";
-            assert_eq!(announced[LINK], link);
-        }
     }
 }

@@ -1,11 +1,8 @@
 use std::{net::SocketAddr, num::NonZeroUsize, path::PathBuf, sync::Arc, time::Duration};
 
-use petstore_domain::{
-    Clock, ManualClock, MockAuthenticator, MockPetService, PetPage, PetService, StoreError,
-    Timestamp, Versioned,
-};
+use petstore_domain::{MockAuthenticator, MockClock};
 use tokio::{
-    io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _},
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::{TcpListener, TcpStream, UnixListener, UnixStream},
     time::{Instant, sleep, timeout},
 };
@@ -24,34 +21,23 @@ use super::{
     listener::{Listener, close},
 };
 use crate::{
-    answer::tests::Stuck,
-    handlers::metrics::{IDLE_TIMEOUT, MAX_CONNECTIONS, REQUEST_TIMEOUT},
-    observe::log::tests::Lines,
-    observe::samples::Sample,
+    connection::stream::Io,
+    handlers::metrics::{IDLE_TIMEOUT, MAX_CONNECTIONS},
+    observe::{log::tests::Lines, samples::Sample},
     settings::{Limits, Settings, StaticFile},
-    state::Ports,
+    state::{
+        Ports,
+        tests::{SlowPets, ports, unused_ports},
+    },
 };
-
-/// A clock that panics. `late_head` reads the clock where no panic is caught, so the connection ends in a panic.
-#[derive(Debug)]
-struct Broken;
-
-impl Clock for Broken {
-    fn now(&self) -> Timestamp {
-        panic!("broken")
-    }
-}
 
 #[tokio::test]
 async fn a_panic_of_a_connection_is_logged_before_the_next_connection() {
     let lines = Lines::default();
     let _guard = tracing::subscriber::set_default(lines.clone());
-    let ports = Ports {
-        pets: Arc::new(MockPetService::new()),
-        authenticator: Arc::new(MockAuthenticator::new()),
-        clock: Arc::new(Broken),
-    };
-    let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
+    // `late_head` reads the clock where no panic is caught. The mock panics, because it expects no call.
+    let ports = Ports { clock: Arc::new(MockClock::new()), ..unused_ports() };
+    let listener = listener().await;
     // The bytes are there before the server accepts the connection, however slow this task is.
     let mut stream = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
     stream.write_all(b"GET /livez").await.unwrap();
@@ -67,9 +53,6 @@ async fn a_panic_of_a_connection_is_logged_before_the_next_connection() {
     assert!(noticed.await.is_ok(), "nothing was logged");
 }
 
-trait Stream: AsyncRead + AsyncWrite + Unpin {}
-impl<S: AsyncRead + AsyncWrite + Unpin> Stream for S {}
-
 /// The address of a listener.
 enum Place {
     Tcp(SocketAddr),
@@ -84,7 +67,7 @@ const SHORT: Duration = Duration::from_millis(200);
 const SLACK: Duration = Duration::from_secs(2);
 
 impl Place {
-    async fn connect(&self) -> Box<dyn Stream> {
+    async fn connect(&self) -> Box<dyn Io> {
         match self {
             Self::Tcp(address) => Box::new(TcpStream::connect(address).await.unwrap()),
             Self::Tls(address, connector) => {
@@ -97,7 +80,7 @@ impl Place {
     }
 
     /// Connects and sends a request.
-    async fn ask(&self, path: &str) -> Box<dyn Stream> {
+    async fn ask(&self, path: &str) -> Box<dyn Io> {
         let mut stream = self.connect().await;
         let request = format!("GET {path} HTTP/1.1\r\nhost: a\r\n\r\n");
         stream.write_all(request.as_bytes()).await.unwrap();
@@ -105,24 +88,19 @@ impl Place {
     }
 }
 
-async fn is_answered(stream: &mut Box<dyn Stream>) -> bool {
+async fn is_answered(stream: &mut Box<dyn Io>) -> bool {
     stream.read_exact(&mut [0; 12]).await.is_ok()
 }
 
 /// Returns the value of a series.
 async fn value(metrics: &Place, series: &str) -> String {
-    let mut stream = metrics.ask("/metrics").await;
-    let mut text = Vec::new();
-    let end = format!("\n{series} ");
-    loop {
-        text.push(stream.read_u8().await.unwrap());
-        let text = String::from_utf8_lossy(&text);
-        if let Some((_, value)) = text.split_once(&end)
-            && let Some(value) = value.strip_suffix('\n')
-        {
-            return value.to_owned();
-        }
-    }
+    let mut stream = metrics.connect().await;
+    let request = b"GET /metrics HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n";
+    stream.write_all(request).await.unwrap();
+    let mut text = String::new();
+    stream.read_to_string(&mut text).await.unwrap();
+    let value = text.lines().find_map(|line| line.strip_prefix(series)?.strip_prefix(' '));
+    value.expect(series).to_owned()
 }
 
 async fn until(metrics: &Place, series: &str, expected: &str) {
@@ -134,19 +112,18 @@ async fn until(metrics: &Place, series: &str, expected: &str) {
     assert!(timeout(Duration::from_mins(1), reached).await.is_ok(), "{series} is not {expected}");
 }
 
-/// Runs `test` beside a server with this limit of connections. The arguments of `test` are the addresses of a listener
-/// of each kind, and of the metrics listener.
-async fn beside_server(max_connections: usize, test: impl AsyncFnOnce([Place; 2], Place)) {
-    beside_server_of(pets(false), max_connections, test).await;
+/// The settings of a server. Its file `/large` and its metrics have at least `large` bytes.
+struct Setup {
+    /// `true` if the TCP listener speaks TLS.
+    is_tls: bool,
+    max_connections: usize,
+    large: usize,
 }
 
-/// Runs `test` like [`beside_server`], with a service over `pets`.
-async fn beside_server_of(
-    pets: Arc<dyn PetService>,
-    max_connections: usize,
-    test: impl AsyncFnOnce([Place; 2], Place),
-) {
-    beside_server_with(None, pets, max_connections, 0, test).await;
+impl Default for Setup {
+    fn default() -> Self {
+        Self { is_tls: false, max_connections: 8, large: 0 }
+    }
 }
 
 /// Returns the TLS settings of a server and of its client.
@@ -165,60 +142,54 @@ fn tls() -> (Arc<ServerConfig>, TlsConnector) {
     (Arc::new(server), Arc::new(client).into())
 }
 
-/// Runs `test` like [`beside_server_of`]. With `tls`, the TCP listener speaks TLS. The file `/large` and the metrics
-/// have at least `large` bytes.
-async fn beside_server_with(
-    tls: Option<(Arc<ServerConfig>, TlsConnector)>,
-    pets: Arc<dyn PetService>,
-    max_connections: usize,
-    large: usize,
-    test: impl AsyncFnOnce([Place; 2], Place),
-) {
-    let folder = tempfile::tempdir().unwrap();
-    let ports = Ports {
-        pets,
-        authenticator: Arc::new({
-            let mut authenticator = MockAuthenticator::new();
-            authenticator.expect_live_keys().returning(|| Ok(0));
-            authenticator.expect_named_keys().returning(Vec::new);
-            authenticator
-        }),
-        clock: Arc::new(ManualClock::new(Timestamp(0))),
-    };
-    let max_connections = NonZeroUsize::new(max_connections).unwrap();
-    let limits = Limits { max_connections, ..Limits::default() };
-    let content = vec![b' '; large].into();
-    let static_files = vec![StaticFile { path: "/large", content, ..StaticFile::default() }];
-    let settings = Settings { limits, static_files, ..Settings::default() };
-    let sample = Sample::gauge("large", "A large sample.", 0).with_label("a", "x".repeat(large));
-    let [clients, metrics] = [
-        TcpListener::bind(("127.0.0.1", 0)).await.unwrap(),
-        TcpListener::bind(("127.0.0.1", 0)).await.unwrap(),
-    ];
-    let path = folder.path().join("socket");
-    let unix = UnixListener::bind(&path).unwrap();
-    let address = clients.local_addr().unwrap();
-    let (config, connector) = tls.unzip();
-    let tcp = connector.map_or(Place::Tcp(address), |connector| Place::Tls(address, connector));
-    let places = [tcp, Place::Unix(path)];
-    let of_metrics = Place::Tcp(metrics.local_addr().unwrap());
-    let server =
-        Server::with_metrics(ports, settings, metrics, Arc::new(move || vec![sample.clone()]));
-    let (mut server, serving) = server.map_err(|error| error.to_string()).unwrap();
-    if let Some(config) = config {
-        server = server.with_tls(config);
+impl Setup {
+    /// Runs `test` beside the server. The arguments of `test` are the addresses of a listener of each kind, and of the
+    /// metrics listener.
+    async fn run(self, test: impl AsyncFnOnce([Place; 2], Place)) {
+        let Self { is_tls, max_connections, large } = self;
+        let mut authenticator = MockAuthenticator::new();
+        authenticator.expect_live_keys().returning(|| Ok(0));
+        authenticator.expect_named_keys().returning(Vec::new);
+        let max_connections = NonZeroUsize::new(max_connections).unwrap();
+        let limits = Limits { max_connections, ..Limits::default() };
+        let content = vec![b' '; large].into();
+        let static_files = vec![StaticFile { path: "/large", content, ..StaticFile::default() }];
+        let settings = Settings { limits, static_files, ..Settings::default() };
+        let sample =
+            Sample::gauge("large", "A large sample.", 0).with_label("a", "x".repeat(large));
+        let [clients, metrics] = [listener().await, listener().await];
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("socket");
+        let unix = UnixListener::bind(&path).unwrap();
+        let address = clients.local_addr().unwrap();
+        let of_metrics = Place::Tcp(metrics.local_addr().unwrap());
+        let ports = ports(SlowPets::default(), authenticator);
+        let server =
+            Server::with_metrics(ports, settings, metrics, Arc::new(move || vec![sample.clone()]));
+        let (mut server, serving) = server.map_err(|error| error.to_string()).unwrap();
+        let mut tcp = Place::Tcp(address);
+        if is_tls {
+            let (config, connector) = tls();
+            server = server.with_tls(config);
+            tcp = Place::Tls(address, connector);
+        }
+        let listeners = vec![Listener::from(clients), unix.into()];
+        tokio::select! {
+            _ = server.run(listeners, test([tcp, Place::Unix(path)], of_metrics)) => {}
+            never = serving => match never {},
+        }
     }
-    let listeners = vec![Listener::from(clients), unix.into()];
-    tokio::select! {
-        _ = server.run(listeners, test(places, of_metrics)) => {}
-        never = serving => match never {},
-    }
+}
+
+async fn listener() -> TcpListener {
+    TcpListener::bind(("127.0.0.1", 0)).await.unwrap()
 }
 
 #[tokio::test]
 async fn connections_of_every_socket_are_counted_and_limited() {
-    for (first, second) in [(0, 0), (0, 1), (1, 0), (1, 1)] {
-        beside_server(1, async |places, metrics| {
+    for (first, second) in [(0, 1), (1, 0)] {
+        let setup = Setup { max_connections: 1, ..Setup::default() };
+        let test = async |places: [Place; 2], metrics| {
             let mut served = places[first].ask("/livez").await;
             assert!(is_answered(&mut served).await);
             let mut waiting = places[second].ask("/livez").await;
@@ -231,14 +202,14 @@ async fn connections_of_every_socket_are_counted_and_limited() {
             until(&metrics, "petstore_connections_accepted_total", "2").await;
             drop(waiting);
             until(&metrics, "petstore_connections_open", "0").await;
-        })
-        .await;
+        };
+        setup.run(test).await;
     }
 }
 
 #[tokio::test]
 async fn the_metrics_listener_has_a_limit_of_connections() {
-    beside_server(1, async |_, metrics| {
+    let test = async |_, metrics: Place| {
         let mut served = Vec::new();
         for _ in 0..MAX_CONNECTIONS.get() {
             let mut stream = metrics.ask("/livez").await;
@@ -249,12 +220,12 @@ async fn the_metrics_listener_has_a_limit_of_connections() {
         assert!(timeout(SHORT, is_answered(&mut waiting)).await.is_err(), "served over the limit");
         served.pop();
         assert!(is_answered(&mut waiting).await);
-    })
-    .await;
+    };
+    Setup { max_connections: 1, ..Setup::default() }.run(test).await;
 }
 
 /// Reads until the server closes the connection. Returns the text and the time.
-async fn read_all(stream: &mut Box<dyn Stream>) -> (String, Duration) {
+async fn read_all(stream: &mut Box<dyn Io>) -> (String, Duration) {
     let (began, mut bytes) = (Instant::now(), Vec::new());
     let closed = timeout(Duration::from_hours(1), stream.read_to_end(&mut bytes)).await;
     // A connection over TLS may end without the alert that it is closed.
@@ -266,35 +237,30 @@ async fn read_all(stream: &mut Box<dyn Stream>) -> (String, Duration) {
 async fn every_listener_closes_a_connection_without_a_whole_head_in_time() {
     let of_clients = Limits::default();
     let test = async |[tcp, unix]: [Place; 2], metrics: Place| {
-        if let Place::Tls(address, _) = &tcp {
-            for part in [&b""[..], b"\x16", b"\x16\x03\x01\x01\x00\x01"] {
-                let mut stream = Place::Tcp(*address).connect().await;
-                stream.write_all(part).await.unwrap();
-                let (_, took) = read_all(&mut stream).await;
-                let head = of_clients.header_timeout;
-                assert!(head <= took && took < head + SLACK, "handshake {part:?}: {took:?}");
-            }
+        let Place::Tls(address, _) = tcp else { unreachable!() };
+        for part in [&b""[..], b"\x16", b"\x16\x03\x01\x01\x00\x01"] {
+            let mut stream = Place::Tcp(address).connect().await;
+            stream.write_all(part).await.unwrap();
+            let (_, took) = read_all(&mut stream).await;
+            let head = of_clients.header_timeout;
+            assert!(head <= took && took < head + SLACK, "handshake {part:?}: {took:?}");
         }
         for (place, head, idle) in [
             (tcp, of_clients.header_timeout, of_clients.idle_timeout),
             (unix, of_clients.header_timeout, of_clients.idle_timeout),
             (metrics, of_clients.header_timeout, IDLE_TIMEOUT),
         ] {
-            for part in ["", "G", "GET /livez HTTP/1.1\r\nhost: a\r\n"] {
-                let mut stream = place.connect().await;
-                stream.write_all(part.as_bytes()).await.unwrap();
-                let (_, took) = read_all(&mut stream).await;
-                assert!(head <= took && took < head + SLACK, "{part}: {took:?}");
-            }
+            let mut stream = place.connect().await;
+            stream.write_all(b"GET /livez HTTP/1.1\r\nhost: a\r\n").await.unwrap();
+            let (_, took) = read_all(&mut stream).await;
+            assert!(head <= took && took < head + SLACK, "head: {took:?}");
             let mut stream = place.ask("/livez").await;
             assert!(is_answered(&mut stream).await);
             let (_, took) = read_all(&mut stream).await;
             assert!(idle <= took && took < idle + SLACK, "idle: {took:?}");
         }
     };
-    for tls in [None, Some(tls())] {
-        beside_server_with(tls, pets(false), 8, 0, test).await;
-    }
+    Setup { is_tls: true, ..Setup::default() }.run(test).await;
 }
 
 #[tokio::test(start_paused = true)]
@@ -310,9 +276,7 @@ async fn every_listener_cuts_off_a_client_without_reads() {
             assert!(received.len() < LARGE, "{path}: {}", received.len());
         }
     };
-    for tls in [None, Some(tls())] {
-        beside_server_with(tls, pets(false), 8, LARGE, test).await;
-    }
+    Setup { is_tls: true, large: LARGE, ..Setup::default() }.run(test).await;
 }
 
 #[tokio::test]
@@ -331,42 +295,9 @@ async fn connections_in_the_queue_of_a_shared_socket_are_left_to_the_other_proce
 
 #[tokio::test]
 async fn closing_a_listener_runs_its_on_close() {
-    let socket = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
     let (done, is_done) = std::sync::mpsc::channel();
-    let listener = Listener::from(socket).on_close(move || done.send(()).unwrap());
+    let listener = Listener::from(listener().await).on_close(move || done.send(()).unwrap());
     assert!(is_done.try_recv().is_err());
     close(vec![listener]).await;
     assert!(is_done.try_recv().is_ok());
-}
-
-#[tokio::test(start_paused = true)]
-async fn every_listener_reports_in_time_that_a_hanging_store_is_not_ready() {
-    let of_clients = Limits::default().request_timeout;
-    let places = async |[tcp, unix]: [Place; 2], metrics: Place| {
-        for (place, limit) in [(tcp, of_clients), (unix, of_clients), (metrics, REQUEST_TIMEOUT)] {
-            let began = Instant::now();
-            let mut stream = place.ask("/readyz").await;
-            let mut status = [0; 12];
-            let read = timeout(Duration::from_hours(1), stream.read_exact(&mut status)).await;
-            read.expect("an answer").unwrap();
-            assert_eq!(&status, b"HTTP/1.1 503");
-            assert!(began.elapsed() < limit + SLACK, "{:?}", began.elapsed());
-        }
-    };
-    beside_server_of(Arc::new(Stuck), 8, places).await;
-}
-
-/// Returns a pet service whose list is empty, or fails if `is_gone`.
-pub(crate) fn pets(is_gone: bool) -> Arc<MockPetService> {
-    let mut pets = MockPetService::new();
-    let page = PetPage { pets: Vec::new(), more: false };
-    let answer = move |_| {
-        if is_gone {
-            Err(StoreError::unavailable("gone"))
-        } else {
-            Ok(Versioned { value: page.clone(), version: None })
-        }
-    };
-    pets.expect_list().returning(answer);
-    Arc::new(pets)
 }

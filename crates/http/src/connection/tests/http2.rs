@@ -1,32 +1,38 @@
 //! HTTP/2: limits and timeouts, the end of a connection, `100 Continue`, and answers before the body has arrived.
 
-use std::{num::NonZeroUsize, sync::Arc, time::Duration};
+use std::time::Duration;
 
-use http_body_util::{Empty, Full};
-use hyper::{Request, body::Bytes, client::conn::http2};
-use hyper_util::rt::{TokioExecutor, TokioIo};
-use petstore_domain::{
-    ApiKeySecret, AuthenticationError, ManualClock, MockAuthenticator, Timestamp,
-};
+use hyper::Request;
 use tokio::{
-    io::{AsyncReadExt as _, AsyncWriteExt as _, DuplexStream},
+    io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _, DuplexStream},
     time::{Instant, sleep, timeout},
 };
 
 use super::{
-    HEADER, IDLE, LARGE, WRITE, connect, connect_with, connect_within,
-    frames::{DATA, GOAWAY, HEADERS, RESET, WINDOW_UPDATE, block, frame, preface, read_frame},
-    is_about,
-    slow::{Slow, connect_to_slow},
+    HEADER, IDLE, TICK, WRITE, connect, connect_in,
+    frames::{
+        DATA, GOAWAY, HEADERS, NO_WINDOW, RESET, WINDOW_UPDATE, block, frame, preface, read_frame,
+        window_updates,
+    },
+    get_request, http2_client, is_about, limits, slow_ports, state, unused_ports,
 };
 use crate::{settings::Limits, state::Ports};
 
+/// The time that a client has after GOAWAY.
+const GOODBYE: Duration = Duration::from_secs(1);
 /// The head of `100 Continue` in HPACK: `:status`, the eighth name of the static table, and `100` in Huffman code.
 const CONTINUE: [u8; 4] = [0x48, 0x82, 0x08, 0x01];
 
 /// Returns `GET path` without a body, as stream 1.
 fn get(path: &str) -> Vec<u8> {
     frame(HEADERS, 4 | 1, 1, &block(path))
+}
+
+/// Returns the client's end of a connection to a service over `ports`, after the client has sent `frames`.
+async fn open(ports: Ports, frames: &[u8]) -> DuplexStream {
+    let (mut client, _) = connect_in(&state(limits(), ports), 1 << 16);
+    client.write_all(&[&preface(&[]), frames].concat()).await.unwrap();
+    client
 }
 
 /// Returns a header field in HPACK.
@@ -36,7 +42,7 @@ fn field(name: &str, value: &str) -> Vec<u8> {
 }
 
 /// Reads until the server ends the connection. Returns the time it took.
-async fn time_until_closed(client: &mut DuplexStream) -> Duration {
+async fn time_until_closed(client: &mut (impl AsyncRead + Unpin)) -> Duration {
     let began = Instant::now();
     let mut received = Vec::new();
     let end = timeout(Duration::from_hours(1), client.read_to_end(&mut received)).await;
@@ -46,12 +52,8 @@ async fn time_until_closed(client: &mut DuplexStream) -> Duration {
 
 #[tokio::test(start_paused = true)]
 async fn the_limits_are_announced() {
-    let (mut client, _task) = connect(1 << 16);
-    client.write_all(&preface(&[])).await.unwrap();
-    let mut head = [0; 9];
-    client.read_exact(&mut head).await.unwrap();
-    let mut settings = vec![0; usize::from(head[2])];
-    client.read_exact(&mut settings).await.unwrap();
+    let mut client = open(unused_ports(), &[]).await;
+    let (_, _, settings) = read_frame(&mut client).await.unwrap();
     let value = |name: u8| {
         let setting = settings.chunks(6).find(|setting| setting[..2] == [0, name])?;
         Some(u32::from_be_bytes(setting[2..].try_into().unwrap()))
@@ -68,73 +70,47 @@ async fn the_limits_are_announced() {
 
 #[tokio::test(start_paused = true)]
 async fn a_body_may_be_larger_than_the_windows() {
-    let client = connect_to_slow();
-    let (mut sender, connection) =
-        http2::handshake(TokioExecutor::new(), TokioIo::new(client)).await.unwrap();
-    tokio::spawn(connection);
+    let (client, _task) = connect_in(&state(limits(), slow_ports()), 1 << 16);
+    let mut sender = http2_client(client).await;
     let json = r#"{"name":"Rex","categoryId":1}"#;
     let body = " ".repeat(Limits::default().max_body - json.len()) + json;
     for _ in 0..2 {
         let request = Request::post("http://a/v1/pets")
             .header("authorization", "Bearer any")
             .header("content-type", "application/json")
-            .body(Full::<Bytes>::from(body.clone()));
+            .body(body.clone().into());
         let answer = sender.send_request(request.unwrap()).await.unwrap();
         assert_eq!(answer.status(), 201);
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_request_reset_by_its_client_is_no_longer_in_flight() {
-    let mut client = connect_to_slow();
-    client.write_all(&[preface(&[]), get("/readyz")].concat()).await.unwrap();
-    sleep(Duration::from_secs(1)).await;
-    client.write_all(&frame(RESET, 0, 1, &[0, 0, 0, 8])).await.unwrap();
-    let took = time_until_closed(&mut client).await;
-    // The idle timeout begins with the reset. The client then has a second after GOAWAY.
-    assert!(is_about(took, IDLE + Duration::from_secs(1)), "{took:?}");
-}
-
-#[tokio::test(start_paused = true)]
-async fn an_idle_connection_gets_goaway_and_is_then_closed() {
-    let (mut client, _task) = connect(1 << 16);
-    client.write_all(&preface(&[])).await.unwrap();
-    let took = time_until_closed(&mut client).await;
-    // The client has a second after GOAWAY.
-    assert!(is_about(took, HEADER + Duration::from_secs(1)), "{took:?}");
-}
-
-#[tokio::test(start_paused = true)]
-async fn an_incomplete_head_keeps_no_connection_open() {
-    let (mut client, _task) = connect(1 << 16);
-    let unfinished = frame(1, 0, 1, &[0x82, 0x86]);
-    client.write_all(&[preface(&[]), unfinished].concat()).await.unwrap();
-    let took = time_until_closed(&mut client).await;
-    assert!(is_about(took, HEADER + Duration::from_secs(1)), "{took:?}");
-}
-
-#[tokio::test(start_paused = true)]
-async fn after_a_request_a_connection_may_idle_for_longer_than_the_header_timeout() {
-    const LATER: Duration = Duration::from_secs(10);
-    const GOODBYE: Duration = Duration::from_secs(1);
+async fn a_connection_without_a_request_is_closed_after_goaway() {
+    let unfinished = |stream| frame(HEADERS, 0, stream, &[0x82, 0x86]);
     let ping = frame(6, 0, 0, &[0; 8]);
-    let unfinished = frame(HEADERS, 0, 3, &[0x82, 0x86]);
-    for sent_later in [vec![], ping, unfinished] {
-        let (mut client, _task) = connect(1 << 16);
-        client.write_all(&[preface(&[]), get("/livez")].concat()).await.unwrap();
-        next_of(&mut client, DATA).await;
+    for (start, sent_later, limit) in [
+        (vec![], None, HEADER),
+        (unfinished(1), None, HEADER),
+        (get("/livez"), None, IDLE),
+        (get("/livez"), Some(ping), IDLE),
+        (get("/livez"), Some(unfinished(3)), IDLE),
+        // A request that its client resets is no longer in flight.
+        (get("/readyz"), Some(frame(RESET, 0, 1, &[0, 0, 0, 8])), 2 * HEADER + IDLE),
+    ] {
         let began = Instant::now();
-        sleep(LATER).await;
-        client.write_all(&sent_later).await.unwrap();
+        let mut client = open(slow_ports(), &start).await;
+        if let Some(sent_later) = &sent_later {
+            sleep(2 * HEADER).await;
+            client.write_all(sent_later).await.unwrap();
+        }
         time_until_closed(&mut client).await;
         let took = began.elapsed();
-        assert!(is_about(took, IDLE + GOODBYE), "{sent_later:?}: {took:?}");
+        assert!(is_about(took, limit + GOODBYE), "{start:?} {sent_later:?}: {took:?}");
     }
 }
 
 #[tokio::test(start_paused = true)]
 async fn control_frames_keep_no_connection_open() {
-    const GOODBYE: Duration = Duration::from_secs(1);
     // PING, SETTINGS, PRIORITY, WINDOW_UPDATE, and a frame of an unknown kind.
     let floods = [
         frame(6, 0, 0, &[0; 8]),
@@ -169,19 +145,28 @@ async fn control_frames_keep_no_connection_open() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_client_with_a_closed_window_is_cut_off() {
-    let (mut client, _task) = connect(1 << 16);
-    let no_window = [0, 4, 0, 0, 0, 0];
-    client.write_all(&[preface(&no_window), get("/livez")].concat()).await.unwrap();
-    let took = time_until_closed(&mut client).await;
-    assert!(is_about(took, WRITE), "{took:?}");
+async fn a_client_with_a_closed_or_trickling_window_is_cut_off() {
+    for (rate, slack) in [(None, TICK), (Some(10), Duration::from_secs(1))] {
+        let (mut client, _task) = connect(1 << 16);
+        client.write_all(&[preface(&NO_WINDOW), get("/large")].concat()).await.unwrap();
+        let (mut reader, mut writer) = tokio::io::split(client);
+        tokio::spawn(async move {
+            while let Some(rate) = rate
+                && writer.write_all(&window_updates(1, rate)).await.is_ok()
+            {
+                sleep(Duration::from_secs(1)).await;
+            }
+        });
+        let took = time_until_closed(&mut reader).await;
+        assert!(WRITE <= took + TICK && took <= WRITE + slack, "{rate:?}: {took:?}");
+    }
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_client_without_reads_is_cut_off() {
     // The header timeout is longer than the write timeout, so only the write timeout can end the connection.
-    let clock = Arc::new(ManualClock::new(Timestamp(0)));
-    let (mut client, task) = connect_with(1000, 10 * WRITE, clock);
+    let limits = Limits { header_timeout: 10 * WRITE, ..limits() };
+    let (mut client, task) = connect_in(&state(limits, unused_ports()), 1000);
     let began = Instant::now();
     client.write_all(&[preface(&[]), get("/large")].concat()).await.unwrap();
     timeout(Duration::from_hours(1), task).await.expect("the connection ends").unwrap();
@@ -191,51 +176,12 @@ async fn a_client_without_reads_is_cut_off() {
 #[tokio::test(start_paused = true)]
 async fn a_head_of_more_than_16_kib_is_refused() {
     for (length, status) in [(15_000, 200), (16_500, 431)] {
-        let (client, _task) = connect(1 << 16);
-        let (mut sender, connection) =
-            http2::handshake(TokioExecutor::new(), TokioIo::new(client)).await.unwrap();
-        tokio::spawn(connection);
-        let request = Request::get("http://a/livez").header("x", "y".repeat(length));
-        let request = request.body(Empty::<Bytes>::new()).unwrap();
+        let mut sender = http2_client(connect(1 << 16).0).await;
+        let mut request = get_request("/livez");
+        request.headers_mut().insert("x", "y".repeat(length).parse().unwrap());
         let answer = timeout(Duration::from_hours(1), sender.send_request(request)).await;
         assert_eq!(answer.expect("an answer").unwrap().status(), status, "{length}");
     }
-}
-
-/// Reads an answer at `rate` bytes per second until it is whole or the server ends the connection. Returns the number
-/// of bytes and the time.
-async fn body_at_rate(rate: u32) -> (usize, Duration) {
-    let (mut client, _task) = connect(1 << 16);
-    let no_window = [0, 4, 0, 0, 0, 0];
-    client.write_all(&[preface(&no_window), get("/large")].concat()).await.unwrap();
-    let (mut reader, mut writer) = tokio::io::split(client);
-    tokio::spawn(async move {
-        let window = rate.to_be_bytes();
-        let more = [frame(8, 0, 0, &window), frame(8, 0, 1, &window)].concat();
-        while writer.write_all(&more).await.is_ok() {
-            sleep(Duration::from_secs(1)).await;
-        }
-    });
-    let began = Instant::now();
-    let (mut received, mut head) = (0, [0; 9]);
-    while received < LARGE && reader.read_exact(&mut head).await.is_ok() {
-        let length = usize::from(head[1]) << 8 | usize::from(head[2]);
-        if reader.read_exact(&mut vec![0; length]).await.is_err() {
-            break;
-        }
-        received += if head[3] == 0 { length } else { 0 };
-    }
-    (received, began.elapsed())
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_slow_client_gets_its_whole_answer_and_a_trickling_client_is_cut_off() {
-    let (received, took) = body_at_rate(2000).await;
-    assert_eq!(received, LARGE);
-    assert!(took > HEADER + WRITE, "{took:?}");
-    let (received, took) = body_at_rate(10).await;
-    assert!(received < LARGE);
-    assert!(WRITE <= took && took < WRITE + Duration::from_secs(1), "{took:?}");
 }
 
 /// Returns the head of `POST path`, as stream 1. The service refuses the request before it reads the body.
@@ -270,8 +216,7 @@ async fn next_of(client: &mut DuplexStream, wanted: u8) -> Vec<u8> {
 #[tokio::test(start_paused = true)]
 async fn a_request_that_crosses_goaway_is_answered() {
     for acknowledged in [false, true] {
-        let mut client = connect_to_slow();
-        client.write_all(&preface(&[])).await.unwrap();
+        let mut client = open(slow_ports(), &[]).await;
         next_of(&mut client, GOAWAY).await;
         client.write_all(&get("/readyz")).await.unwrap();
         if acknowledged {
@@ -304,8 +249,7 @@ async fn a_client_gets_100_continue_when_the_service_reads_its_body() {
         (&[&key, &expect], false),
     ];
     for (fields, is_asked) in table {
-        let mut client = connect_to_slow();
-        client.write_all(&[preface(&[]), post(fields)].concat()).await.unwrap();
+        let mut client = open(slow_ports(), &post(fields)).await;
         let began = Instant::now();
         let first = timeout(HEADER, next_of(&mut client, HEADERS)).await;
         let is_continue = first.as_ref().is_ok_and(|head| *head == CONTINUE);
@@ -323,12 +267,11 @@ async fn a_client_gets_100_continue_when_the_service_reads_its_body() {
 
 #[tokio::test(start_paused = true)]
 async fn a_client_is_answered_without_a_reset_while_it_sends() {
-    let (mut client, _task) = connect(1 << 16);
-    client.write_all(&[preface(&[]), post("/livez")].concat()).await.unwrap();
-    for _ in 0..2 {
-        // The body arrives slowly. The answer, a head and a body, arrives at once.
+    let mut client = open(unused_ports(), &post("/livez")).await;
+    // The body arrives slowly. The answer, a head and a body, arrives at once.
+    for expected in [&[HEADERS, DATA][..], &[]] {
         let kinds = frames_of_stream_1(&mut client, Duration::from_millis(900)).await;
-        assert!([&[][..], &[1, 0]].contains(&&*kinds), "{kinds:?}");
+        assert_eq!(kinds, expected);
         client.write_all(&frame(0, 0, 1, b"more")).await.unwrap();
     }
     client.write_all(&frame(0, 1, 1, b"the end")).await.unwrap();
@@ -337,37 +280,7 @@ async fn a_client_is_answered_without_a_reset_while_it_sends() {
 
 #[tokio::test(start_paused = true)]
 async fn a_stream_with_an_unfinished_body_is_reset() {
-    let (mut client, _task) = connect(1 << 16);
-    client.write_all(&[preface(&[]), post("/livez")].concat()).await.unwrap();
+    let mut client = open(unused_ports(), &post("/livez")).await;
     let kinds = frames_of_stream_1(&mut client, Duration::from_millis(1500)).await;
     assert_eq!(kinds, [1, 0, RESET]);
-}
-
-#[tokio::test(start_paused = true)]
-async fn one_refusal_too_many_is_429_and_keeps_the_connection_open() {
-    let mut authenticator = MockAuthenticator::new();
-    let refused = |_: &ApiKeySecret| Err(AuthenticationError::Refused(None));
-    authenticator.expect_authenticate().returning(refused);
-    authenticator.expect_authenticate_again().returning(refused);
-    authenticator.expect_key_label().returning(|_| None);
-    let (pets, authenticator) = (Arc::new(Slow), Arc::new(authenticator));
-    let clock = Arc::new(ManualClock::new(Timestamp(0)));
-    // Only one refusal may wait, so one of two requests is answered 429 at once.
-    let limits = Limits { max_connections: NonZeroUsize::MIN, ..Limits::default() };
-    let ports = Ports { pets, authenticator, clock };
-    let (client, _task) = connect_within(1 << 16, limits, ports);
-    let (sender, connection) =
-        http2::handshake(TokioExecutor::new(), TokioIo::new(client)).await.unwrap();
-    let connection = tokio::spawn(connection);
-    let ask = |path: &str| {
-        let mut sender = sender.clone();
-        let request = Request::get(format!("http://a{path}")).header("authorization", "Bearer x");
-        let request = request.body(Full::<Bytes>::default()).unwrap();
-        async move { sender.send_request(request).await.unwrap().status().as_u16() }
-    };
-    let (one, other) = tokio::join!(ask("/v1/pets"), ask("/v1/pets"));
-    assert_eq!([one.min(other), one.max(other)], [401, 429]);
-    sleep(Duration::from_secs(1)).await;
-    assert!(!connection.is_finished());
-    assert_eq!(ask("/livez").await, 200);
 }

@@ -3,52 +3,38 @@
 
 use std::{sync::Arc, time::Duration};
 
-use http_body_util::{BodyExt as _, Empty};
-use hyper::{Request, body::Bytes, client::conn::http2};
+use http_body_util::{BodyExt as _, Full};
+use hyper::{
+    body::Bytes,
+    client::conn::http2::{self, SendRequest},
+};
 use hyper_util::rt::{TokioExecutor, TokioIo};
-use petstore_domain::{ManualClock, MockAuthenticator, MockPetService, Timestamp};
 use tokio::{
-    io::{AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, DuplexStream, duplex, split},
+    io::{AsyncReadExt as _, AsyncWriteExt as _, DuplexStream, duplex, split},
     task::{JoinHandle, JoinSet},
     time::{Instant, sleep, timeout},
 };
 
 use super::{
-    IDLE, LARGE, MEDIUM, WRITE, connect_in,
-    frames::{DATA, HEADERS, RESET, WINDOW_UPDATE, block, frame, preface, read_frame},
-    is_about,
-    slow::slow_ports,
-    state,
+    GET_LARGE, IDLE, LARGE, MEDIUM, WRITE, connect_in,
+    frames::{DATA, HEADERS, NO_WINDOW, RESET, block, frame, preface, read_frame, window_updates},
+    get_request, http2_client, is_about, slow_ports, state, unused_ports,
 };
-use crate::{
-    settings::Limits,
-    state::{Ports, State},
-};
+use crate::{settings::Limits, state::State};
 
 const SECOND: Duration = Duration::from_secs(1);
-const GET_LARGE: &[u8] = b"GET /large HTTP/1.1\r\nhost: a\r\n\r\n";
 
 /// Returns a service with these limits.
 fn service(max_buffered_answers: usize, write_timeout: Duration) -> Arc<State> {
     let limits =
         Limits { max_buffered_answers, write_timeout, idle_timeout: IDLE, ..Limits::default() };
-    let (pets, authenticator) = (MockPetService::new(), MockAuthenticator::new());
-    let clock = Arc::new(ManualClock::new(Timestamp(0)));
-    state(limits, Ports { pets: Arc::new(pets), authenticator: Arc::new(authenticator), clock })
+    state(limits, unused_ports())
 }
 
 /// Returns the first bytes of a client with closed windows that requests the large page on `streams` streams.
 fn greedy(streams: u8) -> Vec<u8> {
-    let no_window = [0, 4, 0, 0, 0, 0];
     let gets = (0..streams).flat_map(|n| frame(HEADERS, 4 | 1, 2 * n + 1, &block("/large")));
-    preface(&no_window).into_iter().chain(gets).collect()
-}
-
-async fn window_update(client: &mut (impl AsyncWrite + Unpin), stream: u8, window: u32) {
-    let window = window.to_be_bytes();
-    let both =
-        [frame(WINDOW_UPDATE, 0, 0, &window), frame(WINDOW_UPDATE, 0, stream, &window)].concat();
-    client.write_all(&both).await.unwrap();
+    preface(&NO_WINDOW).into_iter().chain(gets).collect()
 }
 
 /// Returns the streams that are reset until the server is silent for `silence`.
@@ -61,21 +47,8 @@ async fn resets(client: &mut DuplexStream, silence: Duration) -> Vec<u8> {
     reset
 }
 
-/// Returns a client that reads its answers.
-async fn honest(stream: DuplexStream) -> http2::SendRequest<Empty<Bytes>> {
-    let (sender, connection) =
-        http2::handshake(TokioExecutor::new(), TokioIo::new(stream)).await.unwrap();
-    tokio::spawn(connection);
-    sender
-}
-
-async fn length_of(sender: http2::SendRequest<Empty<Bytes>>) -> usize {
-    length_of_page(sender, "/large").await
-}
-
-async fn length_of_page(mut sender: http2::SendRequest<Empty<Bytes>>, path: &str) -> usize {
-    let request = Request::get(format!("http://a{path}")).body(Empty::new()).unwrap();
-    let answer = sender.send_request(request).await.unwrap();
+async fn length_of(mut sender: SendRequest<Full<Bytes>>, path: &str) -> usize {
+    let answer = sender.send_request(get_request(path)).await.unwrap();
     answer.into_body().collect().await.unwrap().to_bytes().len()
 }
 
@@ -86,24 +59,21 @@ async fn an_unread_stream_is_reset_beside_a_stream_that_is_read() {
     writer.write_all(&greedy(5)).await.unwrap();
     tokio::spawn(async move {
         loop {
-            window_update(&mut writer, 1, 2000).await;
             // A PING is no progress.
-            writer.write_all(&frame(6, 0, 0, &[0; 8])).await.unwrap();
+            let frames = [window_updates(1, 2000), frame(6, 0, 0, &[0; 8])].concat();
+            writer.write_all(&frames).await.unwrap();
             sleep(SECOND).await;
         }
     });
     let (began, mut received, mut reset) = (Instant::now(), 0, Vec::new());
     while received < LARGE {
-        let mut head = [0; 9];
-        reader.read_exact(&mut head).await.unwrap();
-        let length = usize::from(head[1]) << 8 | usize::from(head[2]);
-        reader.read_exact(&mut vec![0; length]).await.unwrap();
-        match (head[3], head[8]) {
-            (DATA, stream) => {
+        let (kind, stream, payload) = read_frame(&mut reader).await.unwrap();
+        match kind {
+            DATA => {
                 assert_eq!(stream, 1);
-                received += length;
+                received += payload.len();
             }
-            (RESET, stream) => {
+            RESET => {
                 assert!(is_about(began.elapsed(), WRITE), "{stream}: {:?}", began.elapsed());
                 reset.push(stream);
             }
@@ -131,12 +101,12 @@ async fn at_the_bound_a_reading_client_is_served() {
     const MAX: usize = 20 * LARGE;
     let service = service(MAX, WRITE);
     let mut attackers = Vec::new();
-    let honest = honest(connect_in(&service, 1 << 14).0).await;
+    let honest = http2_client(connect_in(&service, 1 << 14).0).await;
     for _ in 0..20 {
         let (mut client, _task) = connect_in(&service, 1 << 16);
         client.write_all(&greedy(10)).await.unwrap();
         attackers.push(client);
-        assert_eq!(length_of(honest.clone()).await, LARGE);
+        assert_eq!(length_of(honest.clone(), "/large").await, LARGE);
         assert!(service.waiting_bodies.bytes() <= MAX);
     }
     // The streams were reset at once, not after a timeout.
@@ -164,7 +134,7 @@ async fn at_the_bound_a_client_with_only_one_answer_keeps_it() {
 
 #[tokio::test(start_paused = true)]
 async fn at_the_bound_further_requests_of_a_greedy_connection_are_refused() {
-    // Room for eight requests. The store answers after 15 s.
+    // Room for eight requests. The store answers after 23 s.
     let limits = Limits { max_buffered_answers: 32 * 1024, ..Limits::default() };
     let service = state(limits, slow_ports());
     let (mut greedy, _task) = connect_in(&service, 1 << 16);
@@ -173,9 +143,8 @@ async fn at_the_bound_further_requests_of_a_greedy_connection_are_refused() {
     let refused = resets(&mut greedy, SECOND).await;
     assert_eq!(refused, (8..20).map(|n| 2 * n + 1).collect::<Vec<_>>());
     assert_eq!(service.waiting_bodies.bytes(), 32 * 1024);
-    let mut modest = honest(connect_in(&service, 1 << 14).0).await;
-    let request = Request::get("http://a/readyz").body(Empty::<Bytes>::new()).unwrap();
-    assert_eq!(modest.send_request(request).await.unwrap().status(), 200);
+    let mut modest = http2_client(connect_in(&service, 1 << 14).0).await;
+    assert_eq!(modest.send_request(get_request("/readyz")).await.unwrap().status(), 200);
     drop(greedy);
     sleep(SECOND).await;
     assert_eq!(service.waiting_bodies.bytes(), 0);
@@ -194,10 +163,9 @@ async fn at_the_bound_a_read_stream_is_served_beside_unread_streams() {
     let mut unread = Vec::new();
     for _ in 0..10 {
         for _ in 0..5 {
-            let request = Request::get("http://a/large").body(Empty::<Bytes>::new()).unwrap();
-            unread.push(sender.clone().send_request(request).await.unwrap());
+            unread.push(sender.clone().send_request(get_request("/large")).await.unwrap());
         }
-        assert_eq!(length_of(sender.clone()).await, LARGE);
+        assert_eq!(length_of(sender.clone(), "/large").await, LARGE);
         assert!(service.waiting_bodies.bytes() <= MAX);
     }
     let ended = |answer: hyper::Response<hyper::body::Incoming>| async {
@@ -205,7 +173,7 @@ async fn at_the_bound_a_read_stream_is_served_beside_unread_streams() {
     };
     let ended = futures_util::future::join_all(unread.into_iter().map(ended)).await;
     assert!(ended.iter().filter(|ended| **ended).count() >= 30, "{ended:?}");
-    assert_eq!(length_of(sender).await, LARGE);
+    assert_eq!(length_of(sender, "/large").await, LARGE);
 }
 
 #[tokio::test(start_paused = true)]
@@ -216,7 +184,7 @@ async fn at_the_bound_unread_connections_of_http_1_end() {
     let mut clients = Vec::new();
     for _ in 0..10 {
         let (mut client, task) = connect_in(&service, 1000);
-        client.write_all(GET_LARGE).await.unwrap();
+        client.write_all(GET_LARGE.as_bytes()).await.unwrap();
         sleep(Duration::from_millis(1)).await;
         assert!(service.waiting_bodies.bytes() <= MAX);
         clients.push(client);
@@ -224,7 +192,8 @@ async fn at_the_bound_unread_connections_of_http_1_end() {
     }
     let ended = tasks.iter().filter(|task| task.is_finished()).count();
     assert_eq!(ended, 8, "the oldest connections end");
-    assert_eq!(length_of(honest(connect_in(&service, 1 << 14).0).await).await, LARGE);
+    let reading = http2_client(connect_in(&service, 1 << 14).0).await;
+    assert_eq!(length_of(reading, "/large").await, LARGE);
     // Two connections use more than half of the bound; one connection uses less.
     sleep(2 * SECOND).await;
     assert_eq!(tasks.iter().filter(|task| task.is_finished()).count(), 9);
@@ -248,7 +217,7 @@ async fn all_streams_on_a_slow_line_get_their_whole_answers() {
         let (near, far) = duplex(1000);
         let ((mut up, mut to_server), (mut from_near, mut to_near)) = (split(client), split(far));
         tokio::spawn(async move {
-            let mut piece = vec![0; 200];
+            let mut piece = vec![0; 1000];
             while let Ok(length @ 1..) = up.read(&mut piece).await
                 && to_near.write_all(&piece[..length]).await.is_ok()
             {
@@ -261,8 +230,7 @@ async fn all_streams_on_a_slow_line_get_their_whole_answers() {
         let (sender, connection) = client.handshake(TokioIo::new(near)).await.unwrap();
         tokio::spawn(connection);
         let began = Instant::now();
-        let answers: JoinSet<_> =
-            (0..streams).map(|_| length_of_page(sender.clone(), page)).collect();
+        let answers: JoinSet<_> = (0..streams).map(|_| length_of(sender.clone(), page)).collect();
         assert_eq!(answers.join_all().await, vec![length; streams], "{line} B/s, window {window}");
         assert!(began.elapsed() > Duration::from_secs(160), "{:?}", began.elapsed());
     }

@@ -5,18 +5,23 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use hyper::Request;
 use petstore_domain::{
-    ApiKeySecret, AuthenticationError, Authenticator, Caller, KeyLabel, KeyName, ManualClock,
-    NamedKey, StoreError, Timestamp,
+    ApiKeySecret, AuthenticationError, Authenticator, Caller, KeyLabel, KeyName, NamedKey,
+    StoreError, Timestamp,
 };
 
-use super::Monitor;
+use tokio::time::Instant;
+
+use super::{Duration, Monitor};
 use crate::{
     answer::ask,
     observe::metrics::{MAX_NAMES, Metrics},
+    response::Response,
     route::operations,
-    server::tests::pets,
     settings::Settings,
-    state::{Ports, State},
+    state::{
+        State,
+        tests::{SlowPets, ports},
+    },
 };
 
 /// An authenticator whose keys the metrics read.
@@ -52,20 +57,29 @@ impl Authenticator for Keys {
 
 /// Returns the metrics of a service with these keys. Reads of its catalogue fail if `is_gone`.
 async fn scrape(keys: Keys, is_gone: bool) -> String {
-    let ports = Ports {
-        pets: pets(is_gone),
-        authenticator: Arc::new(keys),
-        clock: Arc::new(ManualClock::new(Timestamp(0))),
-    };
+    let pets = SlowPets { fails: is_gone, ..SlowPets::default() };
+    let answer = get("/metrics", pets, keys).await;
+    assert_eq!(answer.status(), 200);
+    String::from_utf8_lossy(answer.body()).into_owned()
+}
+
+async fn get(path: &str, pets: SlowPets, keys: Keys) -> Response {
+    let ports = ports(pets, keys);
     let monitor = Monitor {
         service: Arc::new(State::new(ports, Settings::default(), None)),
         metrics: Arc::new(Metrics::new(operations()).unwrap()),
         samples: Arc::new(Vec::new),
     };
-    let request = Request::get("/metrics").header("host", "a").body("").unwrap();
-    let answer = ask(&monitor.into_state(), request).await;
-    assert_eq!(answer.status(), 200);
-    String::from_utf8_lossy(answer.body()).into_owned()
+    let request = Request::get(path).header("host", "a").body("").unwrap();
+    ask(&monitor.into_state(), request).await
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_metrics_listener_reports_in_time_that_a_hanging_store_is_not_ready() {
+    let began = Instant::now();
+    let pets = SlowPets { takes: Duration::MAX, ..SlowPets::default() };
+    let answer = get("/readyz", pets, Keys { hang: false, named: Vec::new() }).await;
+    assert_eq!((answer.status().as_u16(), began.elapsed().as_secs()), (503, 6));
 }
 
 #[tokio::test(start_paused = true)]

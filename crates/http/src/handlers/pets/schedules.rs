@@ -6,8 +6,8 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use hyper::{Request, StatusCode};
 use petstore_domain::{
-    AddError, Added, CatalogueVersion, CategoryId, Idempotency, ManualClock, MockAuthenticator,
-    NewPet, Pet, PetId, PetName, PetPage, PetQuery, PetService, StoreError, Timestamp, Versioned,
+    AddError, Added, CatalogueVersion, Idempotency, NewPet, Pet, PetId, PetPage, PetQuery,
+    PetService, StoreError, Versioned, mocks::new_pet,
 };
 use shuttle::{
     future::{block_on, yield_now},
@@ -19,7 +19,7 @@ use crate::{
     handlers::{RequestContext, pets},
     schedules::explore,
     settings::Settings,
-    state::{Ports, State},
+    state::{Ports, State, tests::unused_ports},
 };
 
 /// A catalogue whose version is the number of its animals.
@@ -68,21 +68,13 @@ fn listed(state: &State) -> usize {
 fn a_list_contains_every_animal_added_before_its_request() {
     explore(300, || {
         let pets = Arc::<Catalogue>::default();
-        let ports = Ports {
-            pets: pets.clone(),
-            authenticator: Arc::new(MockAuthenticator::new()),
-            clock: Arc::new(ManualClock::new(Timestamp(0))),
-        };
+        let ports = Ports { pets: pets.clone(), ..unused_ports() };
         let state = Arc::new(State::new(ports, Settings::default(), None));
         let clients = [(); 3].map(|()| {
             let (state, pets) = (Arc::clone(&state), Arc::clone(&pets));
             thread::spawn(move || {
                 for _ in 0..2 {
-                    let rex = NewPet {
-                        name: PetName::parse("Rex").unwrap(),
-                        category_id: CategoryId(1),
-                        status: None,
-                    };
+                    let rex = new_pet("Rex");
                     let Ok(Added::Created(pet)) = block_on(pets.add(rex, None)) else {
                         unreachable!()
                     };

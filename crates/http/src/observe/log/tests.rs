@@ -6,8 +6,7 @@ use std::{
 
 use hyper::{Request, StatusCode};
 use petstore_domain::{
-    ApiKeySecret, Caller, KeyLabel, KeyRights, ManualClock, MockAuthenticator, MockPetService,
-    Timestamp,
+    ApiKeySecret, Caller, KeyLabel, KeyRights, MockAuthenticator, MockPetService,
 };
 use tokio::time::{Instant, advance};
 use tracing::{
@@ -25,7 +24,7 @@ use crate::{
     response::error::{ApiError, ErrorCode},
     route::operations,
     settings::{AccessLog, Settings},
-    state::{Ports, State},
+    state::{State, tests::ports},
 };
 
 /// The log lines in their order, each with its level and its fields as text.
@@ -46,10 +45,6 @@ impl Default for Lines {
 impl Lines {
     pub(crate) fn take(&self) -> Vec<(Level, String)> {
         std::mem::take(&mut *self.0.lock().unwrap())
-    }
-
-    fn levels(&self) -> Vec<Level> {
-        self.take().into_iter().map(|(level, _)| level).collect()
     }
 }
 
@@ -79,54 +74,71 @@ impl Subscriber for Lines {
     fn exit(&self, _: &span::Id) {}
 }
 
-fn logging(
-    access_log: AccessLog,
-    authenticator: MockAuthenticator,
-    metrics: Option<Arc<Metrics>>,
-) -> State {
-    let ports = Ports {
-        pets: Arc::new(MockPetService::new()),
-        authenticator: Arc::new(authenticator),
-        clock: Arc::new(ManualClock::new(Timestamp(0))),
-    };
+fn logging(access_log: AccessLog, authenticator: MockAuthenticator) -> State {
     let environment = Some("blue".to_owned());
-    State::new(ports, Settings { environment, access_log, ..Settings::default() }, metrics)
+    let settings = Settings { environment, access_log, ..Settings::default() };
+    let metrics = Arc::new(Metrics::new(operations()).unwrap());
+    State::new(ports(MockPetService::new(), authenticator), settings, Some(metrics))
 }
 
-fn observer(choice: AccessLog) -> State {
-    logging(choice, MockAuthenticator::new(), None)
-}
-
-fn finish(state: &State, began: Instant, outcome: Result<StatusCode, &ApiError>) {
-    finish_of(state, began, outcome, None);
-}
-
-/// Records a request with the key of `caller`.
-fn finish_of(
+/// Records a request with a key.
+fn finish(
     state: &State,
+    route: &'static str,
     began: Instant,
     outcome: Result<StatusCode, &ApiError>,
-    caller: Option<&Caller>,
 ) {
     let (head, ()) = Request::new(()).into_parts();
-    let credential = Credential { caller: caller.cloned(), refused: None };
-    record(state, Peer::Unix, Some(&head), None, &credential, began, outcome);
+    let digest = ApiKeySecret::new("any").digest();
+    let caller = Some(Caller { digest, rights: KeyRights::Full });
+    let credential = Credential { caller, refused: None };
+    record(state, Peer::Unix, Some(&head), Some(route), &credential, began, outcome);
+}
+
+/// Returns an authenticator that must look up the name of a key `times` times.
+fn with_lookups(times: usize) -> MockAuthenticator {
+    let mut authenticator = MockAuthenticator::new();
+    authenticator.expect_key_label().times(times).returning(|_| Some(KeyLabel::Service));
+    authenticator
 }
 
 #[tokio::test(start_paused = true)]
-async fn refusals_have_a_hundred_lines_a_second_and_the_rest_is_counted() {
+async fn the_access_log_setting_selects_the_lines_and_only_a_line_looks_up_a_name() {
     let refusal = ApiError::new(ErrorCode::RouteNotFound, "nothing");
-    let lines = Lines::default();
-    let _guard = set_default(lines.clone());
-    let observer = observer(AccessLog::Errors);
-    for _ in 0..130 {
-        finish(&observer, Instant::now(), Err(&refusal));
+    let [full, gone] = ["full", "gone"].map(ApiError::unavailable);
+    // 200 requests each, the last after a second.
+    let requests = [
+        ("/v1/pets", Ok(StatusCode::OK), Level::INFO),
+        ("/livez", Ok(StatusCode::OK), Level::INFO),
+        ("/livez", Err(&refusal), Level::INFO),
+        ("/v1/pets", Err(&full), Level::ERROR),
+        ("/readyz", Err(&gone), Level::ERROR),
+        ("/v1/pets", Err(&refusal), Level::INFO),
+    ];
+    for (choice, numbers) in [
+        (AccessLog::All, [200, 200, 200, 200, 200, 200]),
+        (AccessLog::AllButProbes, [200, 0, 200, 200, 200, 200]),
+        (AccessLog::Errors, [0, 0, 100, 10, 10, 100]),
+        (AccessLog::Off, [0, 0, 0, 10, 10, 0]),
+    ] {
+        let lines = Lines::default();
+        let _guard = set_default(lines.clone());
+        let observer = logging(choice, with_lookups(numbers.iter().sum()));
+        for (at, ((route, outcome, level), number)) in requests.into_iter().zip(numbers).enumerate()
+        {
+            if at + 1 == requests.len() {
+                advance(Duration::from_secs(1)).await;
+            }
+            (0..200).for_each(|_| finish(&observer, route, Instant::now(), outcome));
+            let written = lines.take();
+            let case = format!("{choice:?} {route} {outcome:?}");
+            assert_eq!(written.len(), number, "{case}");
+            assert!(written.iter().all(|(found, _)| *found == level), "{case}");
+            let counts = written.iter().filter(|(_, line)| line.contains("unwritten=100 "));
+            let is_later = choice == AccessLog::Errors && at + 1 == requests.len();
+            assert_eq!(counts.count(), usize::from(is_later), "{case}");
+        }
     }
-    assert_eq!(lines.levels(), [Level::INFO; 100]);
-    advance(Duration::from_secs(1)).await;
-    finish(&observer, Instant::now(), Err(&refusal));
-    let lines = lines.take();
-    assert!(lines.len() == 1 && lines[0].1.contains("unwritten=30 "), "{lines:?}");
 }
 
 #[tokio::test(start_paused = true)]
@@ -139,7 +151,7 @@ async fn the_access_log_setting_decides_the_lines_of_failed_handshakes() {
     ] {
         let lines = Lines::default();
         let _guard = set_default(lines.clone());
-        let observer = observer(choice);
+        let observer = logging(choice, with_lookups(0));
         let fail = |reason| handshake_failed(&observer, Peer::Unix, reason, &"an error");
         let reasons = [NOT_TLS, "refused_by_client", "disconnected"];
         for (reason, expected) in reasons.into_iter().zip(lines_of) {
@@ -183,7 +195,8 @@ async fn a_cause_has_ten_lines_at_once_and_then_one_a_second() {
     let budget = LineBudget::new();
     let written = |cause| (0..50).filter(|_| budget.take(Some(cause)).is_some()).count();
     assert_eq!(written("the disk is full"), 10);
-    assert_eq!(written("the disk is gone"), 10);
+    assert_eq!(budget.take(Some("the disk is gone")), Some(40), "omitted lines");
+    assert_eq!(written("the disk is gone"), 9);
     for _ in 0..20 {
         advance(Duration::from_secs(1)).await;
         assert_eq!(written("the disk is full"), 1);
@@ -193,98 +206,19 @@ async fn a_cause_has_ten_lines_at_once_and_then_one_a_second() {
 }
 
 #[test]
-fn omitted_lines_of_a_cause_are_counted() {
-    let budget = LineBudget::new();
-    for _ in 0..30 {
-        budget.take(Some("the disk is full"));
-    }
-    assert_eq!(budget.take(Some("the disk is gone")), Some(20));
-}
-
-#[test]
-fn failures_have_a_few_lines_for_each_cause() {
-    let failures = ["full", "gone"].map(ApiError::unavailable);
-    let lines = Lines::default();
-    let began = Instant::now();
-    with_default(lines.clone(), || {
-        let observer = observer(AccessLog::Errors);
-        for _ in 0..130 {
-            for failure in &failures {
-                finish(&observer, began, Err(failure));
-            }
-        }
-        assert_eq!(lines.levels(), [Level::ERROR; 20]);
-    });
-}
-
-#[tokio::test(start_paused = true)]
-async fn the_access_log_setting_selects_the_logged_requests() {
-    let refusal = ApiError::new(ErrorCode::RouteNotFound, "nothing");
-    let failure = ApiError::unavailable("the store is gone");
-    let outcomes = [Ok(StatusCode::OK), Err(&refusal), Err(&failure)];
-    for (choice, expected) in [
-        (AccessLog::All, [200, 200, 200]),
-        (AccessLog::AllButProbes, [200, 200, 200]),
-        (AccessLog::Errors, [0, 100, 10]),
-        (AccessLog::Off, [0, 0, 10]),
-    ] {
-        let lines = Lines::default();
-        let began = Instant::now();
-        with_default(lines.clone(), || {
-            let observer = observer(choice);
-            for (outcome, expected) in outcomes.into_iter().zip(expected) {
-                for _ in 0..200 {
-                    finish(&observer, began, outcome);
-                }
-                assert_eq!(lines.take().len(), expected, "{choice:?} {outcome:?}");
-            }
-        });
-    }
-}
-
-#[tokio::test(start_paused = true)]
-async fn the_name_of_a_key_is_looked_up_only_for_a_line() {
-    let caller = Caller { digest: ApiKeySecret::new("any").digest(), rights: KeyRights::Full };
-    let refusal = ApiError::new(ErrorCode::RouteNotFound, "nothing");
-    let failure = ApiError::unavailable("the store is gone");
-    let mut authenticator = MockAuthenticator::new();
-    authenticator.expect_key_label().times(110).returning(|_| Some(KeyLabel::Service));
-    let lines = Lines::default();
-    with_default(lines.clone(), || {
-        let observer = logging(AccessLog::Errors, authenticator, None);
-        let began = Instant::now();
-        for outcome in [Ok(StatusCode::OK), Err(&refusal), Err(&failure)] {
-            for _ in 0..200 {
-                finish_of(&observer, began, outcome, Some(&caller));
-            }
-        }
-    });
-    let lines = lines.take();
-    assert_eq!(lines.len(), 110);
-    for (_, fields) in lines {
-        assert!(
-            fields.contains("peer=unix ") && fields.contains("key_name=\"service key\" "),
-            "{fields}"
-        );
-    }
-}
-
-#[test]
 fn a_duration_is_seconds_in_the_histogram_and_microseconds_in_the_line() {
     const TOOK: Duration = Duration::from_secs(7);
     let failure = ApiError::unavailable("the store is gone");
     for outcome in [Ok(StatusCode::OK), Err(&failure)] {
         let lines = Lines::default();
-        let metrics = Arc::new(Metrics::new(operations()).unwrap());
+        let observer = logging(AccessLog::All, with_lookups(1));
         with_default(lines.clone(), || {
-            let metrics = Some(Arc::clone(&metrics));
-            let observer = logging(AccessLog::All, MockAuthenticator::new(), metrics);
-            finish(&observer, Instant::now().checked_sub(TOOK).unwrap(), outcome);
+            finish(&observer, "/livez", Instant::now().checked_sub(TOOK).unwrap(), outcome);
         });
         // A slow machine may add seconds, but a wrong unit is off by a factor of at least 1,000.
         let about = TOOK.as_secs_f64()..100.0 * TOOK.as_secs_f64();
-        let text = metrics.to_text(Vec::new()).unwrap();
-        let sum = "petstore_http_request_duration_seconds_sum{route=\"none\"} ";
+        let text = observer.metrics.unwrap().to_text(Vec::new()).unwrap();
+        let sum = "petstore_http_request_duration_seconds_sum{route=\"/livez\"} ";
         let sum = text.lines().find_map(|line| line.strip_prefix(sum)).unwrap();
         assert!(about.contains(&sum.parse().unwrap()), "{sum}");
         let (_, line) = lines.take().remove(0);
@@ -297,31 +231,23 @@ fn a_duration_is_seconds_in_the_histogram_and_microseconds_in_the_line() {
 fn each_kind_of_line_has_its_usual_fields() {
     let lines = Lines::default();
     let refusal = ApiError::new(ErrorCode::RouteNotFound, "nothing");
-    let (failure, caller) = (
-        ApiError::internal("a cause"),
-        Caller { digest: ApiKeySecret::new("any").digest(), rights: KeyRights::Full },
-    );
+    let failure = ApiError::internal("a cause");
     with_default(lines.clone(), || {
-        let mut authenticator = MockAuthenticator::new();
-        authenticator.expect_key_label().returning(|_| Some(KeyLabel::Service));
-        let observer = logging(AccessLog::All, authenticator, None);
+        let observer = logging(AccessLog::All, with_lookups(3));
         for outcome in [Ok(StatusCode::OK), Err(&refusal), Err(&failure)] {
-            finish_of(&observer, Instant::now(), outcome, Some(&caller));
+            finish(&observer, "/livez", Instant::now(), outcome);
         }
         handshake_failed(&observer, Peer::Unix, NOT_TLS, &"an error");
     });
-    let request = "environment request_id peer key_name method route status code micros";
-    let expected = [
-        format!("{request} message"),
-        format!("{request} message"),
-        format!("{request} message cause"),
-        "environment peer reason error message".to_owned(),
-    ];
+    let request = "environment= request_id= peer=unix key_name=\"service method= route= status= \
+                   code= micros= message=";
+    let failure = format!("{request} cause=");
+    let handshake = "environment= peer=unix reason= error= message=";
     let lines = lines.take();
-    assert_eq!(lines.len(), expected.len());
-    for ((_, line), fields) in lines.iter().zip(&expected) {
+    assert_eq!(lines.len(), 4);
+    for ((_, line), fields) in lines.iter().zip([request, request, &failure, handshake]) {
         for field in fields.split(' ') {
-            assert!(line.contains(&format!("{field}=")), "{field} is missing: {line}");
+            assert!(line.contains(field), "{field} is missing: {line}");
         }
     }
 }

@@ -9,7 +9,7 @@ use bytes::Bytes;
 use hyper::{
     HeaderMap,
     body::{Body, Frame, SizeHint},
-    header::{EXPECT, HeaderValue},
+    header::EXPECT,
 };
 use tokio::{
     sync::Semaphore,
@@ -17,7 +17,7 @@ use tokio::{
 };
 
 use super::RequestBody;
-use crate::response::error::ErrorCode;
+use crate::{request::tests::headers_of, response::error::ErrorCode};
 
 const SOON: Duration = Duration::from_millis(20);
 /// A time limit that only an endless read exceeds.
@@ -73,37 +73,20 @@ async fn read(body: &mut Pieces, limit: usize) -> Result<Bytes, ErrorCode> {
 }
 
 #[tokio::test]
-async fn a_body_is_read_up_to_its_limit_in_any_pieces() {
+async fn a_body_is_read_up_to_its_limits_of_size_and_time() {
     for cut in [&["abcde"][..], &["ab", "cde"], &["a", "", "bcd", "e"]] {
         assert_eq!(read(&mut pieces(cut, false), 5).await.unwrap(), "abcde");
         assert_eq!(read(&mut pieces(cut, false), 4).await, Err(ErrorCode::BodyTooLarge));
     }
     assert_eq!(read(&mut pieces(&[], false), 0).await.unwrap(), "");
-}
-
-#[tokio::test]
-async fn a_stalled_body_times_out() {
     assert_eq!(read(&mut pieces(&["a"], true), 5).await, Err(ErrorCode::RequestTimeout));
-}
-
-#[test]
-fn a_body_with_a_large_announced_length_is_refused_unread() {
-    for (length, fits) in [(0, true), (5, true), (6, false), (u64::MAX, false)] {
-        let memory = memory();
-        let mut body = Pieces { announced: length, ..pieces(&["a"], false) };
-        assert_eq!(
-            RequestBody::new(&mut body, &memory).require_fitting(5).is_ok(),
-            fits,
-            "{length}"
-        );
-    }
 }
 
 #[tokio::test]
 async fn an_unread_body_is_skipped_only_if_it_has_arrived_and_is_small() {
     tokio::time::pause();
     let none = HeaderMap::new();
-    let expecting = HeaderMap::from_iter([(EXPECT, HeaderValue::from_static("100-continue"))]);
+    let expecting = headers_of(&EXPECT, &["100-continue"]);
     let announced = || Pieces { announced: 6, ..pieces(&["ab"], false) };
     let table = [
         (pieces(&[], false), &expecting, true), // There is nothing to read.
@@ -125,7 +108,7 @@ async fn an_unread_body_is_skipped_only_if_it_has_arrived_and_is_small() {
 
 #[tokio::test]
 async fn after_a_whole_read_a_body_has_ended() {
-    let expecting = HeaderMap::from_iter([(EXPECT, HeaderValue::from_static("100-continue"))]);
+    let expecting = headers_of(&EXPECT, &["100-continue"]);
     let memory = memory();
     let mut body = pieces(&["ab"], false);
     let mut body = RequestBody::new(&mut body, &memory);

