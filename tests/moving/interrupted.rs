@@ -1,58 +1,20 @@
-//! Copies and imports that are cut off, and continue when they are run again.
+//! Imports that are cut off, and continue when they are run again. `marked.rs` has copies that are cut off.
 
 use std::{io::Write as _, thread, time::Duration};
 
 use super::{
     animals::many,
-    commands::{copy, exported, fed, import, made, verify},
+    commands::{exported, fed, made},
     paused::{end, run_until},
 };
 use crate::support::{
-    catalogue::{self, id_of, pet},
     command::{Running, ended, petstore},
-    server::Launch,
     store::{Kind, Store, on_stores},
 };
 
 /// Returns the number of animals: 6 batches, or on etcd 160 batches, which are smaller.
 fn pets(kind: Kind) -> usize {
     kind.batch() * if kind == Kind::Etcd { 160 } else { 6 }
-}
-
-fn copying(from: &Store, to: &Store) -> Running {
-    petstore(&["store", "copy", "--from", &from.url, "--to", &to.url]).spawn()
-}
-
-/// Makes a store with [`pets`] animals, and an empty store of the same kind. Pairs of kinds would test nothing more:
-/// what a killed copy leaves in one store does not depend on the kind of the other store.
-fn ends(kind: Kind) -> [Store; 2] {
-    let [from, to] = [made(kind), made(kind)];
-    import(&from.url, "ndjson", &many(pets(kind))).succeeds();
-    from.new_key("web");
-    [from, to]
-}
-
-fn a_killed_or_stopped_copy_can_be_continued(kind: Kind) {
-    let [from, to] = ends(kind);
-    let mut found = 0;
-    for signal in ["KILL", if kind == Kind::Sqlite { "TERM" } else { "INT" }] {
-        let running = copying(&from, &to);
-        run_until(&running, "the target has more animals", || to.try_pets() > Some(found));
-        let output = end(running, signal);
-        if signal != "KILL" {
-            assert_eq!(output.code, Some(1), "{output:?}");
-            let says = "petstore: stopped; run the same command again to continue\n";
-            assert!(output.stderr.ends_with(says), "{output:?}");
-        }
-        found = to.pets();
-        assert!(found < pets(kind), "the copy was too fast for the signal");
-    }
-    goes_on_after(found, &copy(&from.url, &to.url), kind);
-    verify(&from.url, &to.url);
-
-    let server = Launch::on(&to).start();
-    let next = catalogue::add(&server.client(), &pet("Next"));
-    assert_eq!(id_of(&next), i64::try_from(pets(kind)).unwrap() + 1);
 }
 
 /// Asserts that a command reports at least `found` animals as already there, and that it has added all others.
@@ -105,9 +67,11 @@ fn an_interrupted_import_continues_and_adds_nothing_twice(kind: Kind) {
     }
 }
 
-fn an_import_interrupted_before_its_first_write_leaves_nothing(kind: Kind) {
+#[petstore_testing::needs(time)]
+#[test]
+fn an_import_interrupted_before_its_first_write_leaves_nothing() {
     for (signal, code) in [("KILL", None), ("TERM", Some(1)), ("INT", Some(1))] {
-        let store = made(kind);
+        let store = made(Kind::Sqlite);
         let mut running = fed(&["import", "--store", &store.url]);
         let mut input = running.stdin.take().unwrap();
         input.write_all(many(20_000).as_bytes()).unwrap();
@@ -124,10 +88,6 @@ fn an_import_interrupted_before_its_first_write_leaves_nothing(kind: Kind) {
 
 on_stores!(
     lasting:
-    #[petstore_testing::needs(time)]
-    a_killed_or_stopped_copy_can_be_continued,
-    #[petstore_testing::needs(time)]
-    an_import_interrupted_before_its_first_write_leaves_nothing,
     #[petstore_testing::needs(time)]
     an_interrupted_import_continues_and_adds_nothing_twice,
 );

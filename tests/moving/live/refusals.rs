@@ -126,24 +126,3 @@ fn a_copy_of_the_old_store_or_a_store_with_content_is_refused_as_the_new_store()
         Launch::on(store).start().client().add(&pet("Rex")).send().is(201);
     }
 }
-
-#[test]
-fn a_service_never_makes_the_next_store() {
-    let (from, to) = (Store::sqlite(), Store::sqlite());
-    populate(&from, 10);
-    let server = serve(&from, &to);
-    server.client().add(&pet("Rex")).send().is(201);
-    let waits = "the next store cannot be opened yet";
-    wait::until("the log names the next store", || server.log().contains(waits));
-    let log = server.log();
-    let line = log.lines().find(|line| line.contains(waits)).unwrap();
-    // The line names no command that fills the store, because a move requires an empty target.
-    assert!(line.contains("'petstore store move' makes it"), "{line}");
-    assert!(
-        !["petstore serve", "keys create", "import"].iter().any(|it| line.contains(it)),
-        "{line}"
-    );
-    assert!(!to.file().exists());
-    hand_over(&from, &to).succeeds();
-    server.client().add(&pet("Rex")).send().is(201);
-}

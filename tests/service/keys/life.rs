@@ -67,6 +67,8 @@ fn a_failed_key_creation_leaves_no_new_store() {
 #[test]
 fn a_read_only_key_adds_nothing() {
     let (store, server) = Server::on_file();
+    let first_key = store.folder().join("petstore.db.key");
+    assert!(!first_key.exists(), "the environment brings a key, so none is made");
     let made = store.keys(&["create", "report", "--read-only"]);
     assert!(made.stderr.contains("It may only read."), "{made:?}");
     let first = made.succeeds().trim_end().to_owned();
