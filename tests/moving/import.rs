@@ -180,19 +180,6 @@ fn a_dry_run_says_what_would_be_done_and_does_nothing() {
     assert_eq!(store.pets(), 2);
 }
 
-#[test]
-fn an_import_that_waits_for_its_first_line_blocks_no_request() {
-    let store = made(Kind::Sqlite);
-    let server = Launch::on(&store).start();
-    let mut running = fed(&["import", "--store", &store.url]);
-    // Gives the command time to open the store. No output shows when the store is open.
-    thread::sleep(Duration::from_millis(300));
-    catalogue::add(&server.client(), &catalogue::pet("Beside"));
-    signal(&running, "TERM");
-    assert_eq!(exit(&mut running), Some(1));
-    server.stop();
-}
-
 /// Imports a file of at least twenty batches beside a service. Returns the longest time of an addition.
 fn additions_beside_an_import(store: &Store, kind: Kind) -> Duration {
     let pets = if kind == Kind::Etcd { 10_000 } else { 200_000 };

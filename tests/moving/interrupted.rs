@@ -8,7 +8,9 @@ use super::{
     paused::{end, run_until},
 };
 use crate::support::{
+    catalogue,
     command::{Running, ended, petstore},
+    server::Server,
     store::{Kind, Store, on_stores},
 };
 
@@ -69,19 +71,21 @@ fn an_interrupted_import_continues_and_adds_nothing_twice(kind: Kind) {
 
 #[petstore_testing::needs(time)]
 #[test]
-fn an_import_interrupted_before_its_first_write_leaves_nothing() {
-    for (signal, code) in [("KILL", None), ("TERM", Some(1)), ("INT", Some(1))] {
-        let store = made(Kind::Sqlite);
+fn an_import_before_its_first_write_blocks_no_addition_and_can_be_stopped() {
+    let (store, server) = Server::on_file();
+    let signals = [("KILL", None), ("TERM", Some(1)), ("INT", Some(1))];
+    for (number, (signal, code)) in signals.into_iter().enumerate() {
         let mut running = fed(&["import", "--store", &store.url]);
         let mut input = running.stdin.take().unwrap();
         input.write_all(many(20_000).as_bytes()).unwrap();
         // The input has no end yet, so the command only reads, and writes nothing.
         thread::sleep(Duration::from_millis(300));
+        catalogue::add(&server.client(), &catalogue::pet("Beside"));
         let output = end(running, signal);
         assert_eq!(output.code, code);
         let expected = "petstore: nothing was stored: it was stopped\n";
         assert_eq!(output.stderr, if code.is_some() { expected } else { "" });
-        assert_eq!(store.pets(), 0);
+        assert_eq!(store.pets(), number + 1);
         drop(input);
     }
 }

@@ -42,7 +42,7 @@ fn killed_in_the_middle<T>(prepare: impl Fn(&Store) -> T) -> (Store, Store, T) {
 }
 
 #[test]
-fn a_service_without_a_next_store_answers_503_after_the_seal() {
+fn a_sealed_store_is_neither_served_nor_changed_by_sql() {
     let (from, to) = (Store::sqlite(), Store::sqlite());
     populate(&from, 10);
     let server = Launch::on(&from).start();
@@ -55,6 +55,10 @@ fn a_service_without_a_next_store_answers_503_after_the_seal() {
     client.get("/v1/pets/4711").send().is(503);
     let expected = format!("the store was handed over to {}; use that one", to.url);
     wait::until("the log says what to do", || server.log().contains(&expected));
+    let sold = "UPDATE pet SET status = 'sold' WHERE id = 7";
+    let refusal = from.try_sql(sold).unwrap_err();
+    assert!(refusal.contains("handed over"), "{refusal}");
+    to.try_sql(sold).unwrap();
 }
 
 #[petstore_testing::needs(time)]
@@ -103,16 +107,6 @@ fn an_old_store_restored_during_a_move_is_not_mixed_with_the_new_store() {
     hand_over(&from, &to).fails(1, "the target holds other data");
     let server = Launch::on(&from).start();
     server.client().add(&pet("Rex")).send().is(201);
-}
-
-#[test]
-fn sql_can_change_only_an_open_store() {
-    let (from, to) = (Store::sqlite(), Store::sqlite());
-    populate(&from, 10);
-    hand_over(&from, &to).succeeds();
-    let refusal = from.try_sql("UPDATE pet SET status = 'sold' WHERE id = 7").unwrap_err();
-    assert!(refusal.contains("handed over"), "{refusal}");
-    to.try_sql("UPDATE pet SET status = 'sold' WHERE id = 7").unwrap();
 }
 
 #[test]
