@@ -3,18 +3,15 @@
 use std::{
     fs,
     io::Write as _,
-    thread,
     time::{Duration, Instant},
 };
 
 use flate2::{Compression, write::GzEncoder};
-use petstore_testing::needs;
 use serde_json::json;
 
 use super::{
     animals::many,
     commands::{exported, fed, feed, import, made, make, run},
-    paused::{end, run_until},
 };
 use crate::support::{
     catalogue,
@@ -222,36 +219,6 @@ fn a_file_is_imported_once_unless_it_is_asked_for_again(kind: Kind) {
     let said = feed(&["import", "--again", "--store", &store.url], &text).succeeds();
     assert!(said.starts_with("added 12000 animals, passed over 0 "), "{said}");
     assert_eq!(store.pets(), 24_000 + 12_001 - same);
-}
-
-/// The test uses only PostgreSQL, which ends the transaction of a frozen client. A SQLite file stays locked while the
-/// process that holds the lock is frozen.
-#[needs(postgres, time)]
-#[test]
-fn an_import_frozen_in_its_transaction_refuses_no_addition() {
-    const FROZEN: &str = "DO $$ BEGIN ASSERT EXISTS (SELECT FROM pg_stat_activity \
-        WHERE datname = current_database() AND state = 'idle in transaction'); END $$";
-    const PETS: usize = 30_000;
-    let store = Store::postgres();
-    let server = Launch::on(&store).start();
-    let client = server.client();
-    // An import writes animals without identifiers and animals with identifiers in two kinds of transaction.
-    let numbered = |first: usize| -> String {
-        let ids = first..first + PETS;
-        ids.map(|id| json!({"id": id, "name": "Rex", "categoryId": 1}).to_string() + "\n").collect()
-    };
-    for text in [many(PETS), numbered(1_000_000), many(PETS), numbered(2_000_000)] {
-        let file = store.write("pets.ndjson", &text);
-        let words = ["import", "--again", "--store", &store.url, &file];
-        let running = petstore(&words).spawn();
-        run_until(&running, "the import is stopped in a transaction", || {
-            // PostgreSQL first completes the statement of the stopped import.
-            thread::sleep(Duration::from_millis(200));
-            store.try_sql(FROZEN).is_ok()
-        });
-        catalogue::add(&client, &catalogue::pet("Rex"));
-        end(running, "KILL");
-    }
 }
 
 fn during_an_import_a_service_assigns_identifiers_above_the_identifiers_of_the_file(kind: Kind) {

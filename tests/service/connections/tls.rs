@@ -95,6 +95,8 @@ fn both_protocols_are_served_with_every_certificate_up_to_the_authority() {
     for _ in 0..2 {
         assert_eq!(client.ask("GET", "/v1/pets"), (OK.to_owned(), "[]".to_owned()));
     }
+    client.ask("GET", "/v1/nothing");
+    service.logs(&format!("\"peer\":\"{}\",\"key_name\":\"service key\"", client.local_address()));
     let mut client = service.offer(&service.pair, &["http/1.1", "h2"]).unwrap();
     assert_eq!(client.protocol(), "h2");
     client.send("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");

@@ -68,6 +68,7 @@ fn tcp_and_a_unix_socket_are_served_beside_each_other() {
         server.client().get("/livez").send().is(200);
     }
     assert_eq!((status(&path, KEY), status(&path, "unknown-key-0123")), (200, 401));
+    wait::until("the refusal is logged", || server.log().contains("\"peer\":\"unix\""));
     assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o660);
     petstore(&["healthcheck", "--listen", &socket]).finish().succeeds();
     let log = server.log();

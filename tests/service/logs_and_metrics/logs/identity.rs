@@ -1,34 +1,15 @@
 //! The peer and the client of a request in the log.
 
-use std::{
-    io::{Read as _, Write as _},
-    os::unix::net::UnixStream,
-};
-
 use petstore_testing::needs;
-use serde_json::Value;
 
 use super::field;
 use crate::support::{
     proxy::{Kind, Proxy},
     raw::{self, Raw},
-    server::{Launch, Server},
+    server::Launch,
     store::Store,
-    tls::{Pair, Tls},
     wait,
 };
-
-/// Waits for the line of the only request with this status.
-fn line_of(server: &Server, status: u16) -> Value {
-    let mut found = None;
-    wait::until("the request is logged", || {
-        let log = server.log();
-        let mut lines = log.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
-        found = lines.find(|line| field(line, "status") == status.to_string());
-        found.is_some()
-    });
-    found.unwrap()
-}
 
 /// Most of these requests have no whole head, so they reach no handler, and other code logs them.
 #[test]
@@ -51,25 +32,6 @@ fn the_line_of_an_unreadable_request_names_its_peer() {
         assert_eq!(field(&line, "peer"), peer);
         assert_eq!(field(&line, "status"), status.to_string(), "{line}");
         assert_eq!((field(&line, "code"), field(&line, "method")), (code.into(), method.into()));
-    }
-}
-
-#[test]
-fn the_log_names_the_peers_of_a_tls_connection_and_of_a_unix_socket() {
-    let (store, folder, pair) = (Store::memory(), tempfile::tempdir().unwrap(), Pair::new());
-    let (files, path) = (pair.write(folder.path()), folder.path().join("http.sock"));
-    let launch = Launch::on(&store).flag("--access-log", "all").tls(&files);
-    let server = launch.flag("--listen", &format!("unix:{}", path.display())).start();
-    let mut tls = Tls::connect(server.address, &pair, &["http/1.1"]).unwrap();
-    tls.ask("GET", "/v1/pets");
-    let mut stream = UnixStream::connect(&path).unwrap();
-    stream.set_read_timeout(Some(wait::LIMIT)).unwrap();
-    stream.write_all(raw::head("GET", "/v1/pets/1", "connection: close\r\n").as_bytes()).unwrap();
-    stream.read_to_end(&mut Vec::new()).unwrap();
-    for (status, peer) in [(200, tls.local_address().to_string()), (404, "unix".to_owned())] {
-        let line = line_of(&server, status);
-        assert_eq!(field(&line, "peer"), peer, "{line}");
-        assert_eq!(field(&line, "key_name"), "service key", "{line}");
     }
 }
 
