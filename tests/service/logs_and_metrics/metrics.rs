@@ -265,22 +265,6 @@ fn after_a_handover_the_metrics_describe_the_serving_store() {
 }
 
 #[test]
-fn reloads_of_the_key_file_are_counted_only_with_a_key_file() {
-    let store = Store::memory();
-    let file = store.write("key", "the-first-key-0123456789");
-    let watched = Watched::with(store, |_| {
-        Launch::without_key(&Store::memory()).flag("--api-key-file", &file)
-    });
-    watched.server.signal("HUP");
-    watched.until("petstore_reloads_total{file=\"api_key\"}", 1.0);
-    assert!(watched.scrape().is_at_zero("petstore_reload_failures_total{file=\"api_key\"}"));
-    let without = Watched::start(Kind::Memory).scrape();
-    for absent in ["petstore_reloads_total", "petstore_tls_certificate_expiry_timestamp_seconds"] {
-        assert!(!without.has(absent), "{absent}");
-    }
-}
-
-#[test]
 fn counters_of_alerts_are_zero_before_the_first_request() {
     let watched = Watched::start(Kind::Memory);
     let before = watched.scrape();
@@ -312,6 +296,9 @@ fn counters_of_alerts_are_zero_before_the_first_request() {
     names.push("deprecated_requests_total{key=\"service key\"}".to_owned());
     for name in names {
         assert!(before.is_at_zero(&format!("petstore_{name}")), "{name}");
+    }
+    for absent in ["petstore_reloads_total", "petstore_tls_certificate_expiry_timestamp_seconds"] {
+        assert!(!before.has(absent), "{absent}");
     }
     assert_eq!(
         before.series_of("petstore_revoked_key_requests_total"),

@@ -2,10 +2,13 @@
 
 use std::fs;
 
-use crate::support::{
-    server::{Launch, Server},
-    store::Store,
-    wait,
+use crate::{
+    service::logs_and_metrics::metrics::Watched,
+    support::{
+        server::{Launch, Server},
+        store::Store,
+        wait,
+    },
 };
 
 const FIRST: &str = "the-first-key-0123456789";
@@ -42,7 +45,10 @@ fn a_hangup_during_a_stop_cuts_nothing_off() {
 fn the_key_is_read_again_without_a_signal_and_stays_while_its_file_has_none() {
     let store = Store::memory();
     let file = store.write("key", FIRST);
-    let server = Launch::without_key(&store).flag("--api-key-file", &file).start();
+    let watched = Watched::with(store, |_| {
+        Launch::without_key(&Store::memory()).flag("--api-key-file", &file)
+    });
+    let server = &watched.server;
     let status = |key: &str| server.client().get("/v1/pets").key(key).send().status;
     let kept = "the API key of --api-key-file was not read again, and stays as it was";
     for content in [Some("short"), None] {
@@ -54,7 +60,9 @@ fn the_key_is_read_again_without_a_signal_and_stays_while_its_file_has_none() {
     fs::write(&file, format!("{SECOND}\n")).unwrap();
     wait::until("the new key works", || status(SECOND) == 200);
     assert_eq!(status(FIRST), 401);
-    let log = server.stop();
+    watched.until("petstore_reload_failures_total{file=\"api_key\"}", 2.0);
+    watched.until("petstore_reloads_total{file=\"api_key\"}", 3.0);
+    let log = watched.server.stop();
     assert_eq!(log.matches(kept).count(), 2, "{log}");
     assert!(!log.contains("short\""), "{log}");
     assert_eq!(log.matches("the API key of --api-key-file was read again").count(), 1, "{log}");
