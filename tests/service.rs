@@ -5,7 +5,6 @@
 
 mod connections;
 mod keys;
-mod lists;
 mod logs_and_metrics;
 mod openapi;
 mod pages;

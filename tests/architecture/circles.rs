@@ -35,7 +35,8 @@ impl Crate {
         let mut faults = Vec::new();
         let mut arrows: BTreeMap<&Segments, Vec<Segments>> = BTreeMap::new();
         let files = self.files.iter().filter(|(module, _)| !module.is_empty());
-        let imports = files.map(|(module, tokens)| (module, self.targets(module, tokens.clone())));
+        let imports =
+            files.map(|(module, tokens)| (module, self.read(module, tokens.clone(), &[])));
         let imports: BTreeMap<_, _> = imports.collect();
         for (module, targets) in &imports {
             for target in targets {
@@ -61,46 +62,58 @@ impl Crate {
         faults
     }
 
-    /// Returns the paths that a module's tokens name within this crate, from the crate root.
-    fn targets(&self, module: &[String], tokens: TokenStream) -> Vec<Segments> {
-        let mut targets = Vec::new();
+    /// Collects the paths that a module's tokens name within this crate, from the crate root. Each path begins with
+    /// `above` in a tree of paths: `a::{b, c::d}` contains `a::b` and `a::c::d`.
+    fn read(&self, module: &[String], tokens: TokenStream, above: &[String]) -> Vec<Segments> {
+        let (mut targets, mut path) = (Vec::new(), above.to_vec());
         let tokens: Vec<_> = tokens.into_iter().collect();
         let mut rest = &tokens[..];
-        while let Some(token) = rest.first() {
-            let mut used = 1;
-            match (token, rest.get(1), rest.get(2)) {
-                (TokenTree::Punct(hash), Some(TokenTree::Group(attribute)), _)
+        while let [token, after @ ..] = rest {
+            rest = after;
+            match (token, after) {
+                (TokenTree::Punct(hash), [TokenTree::Group(attribute), ..])
                     if hash.as_char() == '#' && attribute.stream().to_string() == "cfg (test)" =>
                 {
-                    used = item(rest);
+                    rest = &after[item(after)..];
                 }
-                (
-                    TokenTree::Ident(word),
-                    Some(TokenTree::Ident(name)),
-                    Some(TokenTree::Group(body)),
-                ) if word == "mod" => {
-                    let inner = [module, &[name.to_string()]].concat();
-                    targets.extend(self.targets(&inner, body.stream()));
-                    used = 3;
-                }
-                (TokenTree::Ident(_), Some(colon), _) if is(colon, ':') => {
-                    used = path_length(rest);
-                    let mut paths = Vec::new();
-                    expand(&rest[..used], &[], &mut paths);
-                    targets.extend(paths.iter().filter_map(|path| self.absolute(module, path)));
-                }
-                // A path after `$crate` in a macro is for other crates, so it is skipped.
-                (TokenTree::Punct(dollar), Some(TokenTree::Ident(_)), _)
+                // A path after `$crate` in a macro is for other crates. No module is called `$`.
+                (TokenTree::Punct(dollar), [TokenTree::Ident(_), ..])
                     if dollar.as_char() == '$' =>
                 {
-                    used = 1 + path_length(&rest[1..]);
+                    path = vec!["$".to_owned()];
+                    continue;
                 }
-                (TokenTree::Group(group), ..) => {
-                    targets.extend(self.targets(module, group.stream()));
+                (TokenTree::Ident(word), [TokenTree::Ident(name), TokenTree::Group(body), ..])
+                    if word == "mod" =>
+                {
+                    let inner = [module, &[name.to_string()]].concat();
+                    targets.extend(self.read(&inner, body.stream(), &[]));
+                    rest = &after[2..];
+                }
+                (TokenTree::Ident(word), [_alias, more @ ..]) if word == "as" => rest = more,
+                (TokenTree::Ident(word), _) => {
+                    if word != "self" || path.is_empty() {
+                        path.push(word.to_string());
+                    }
+                    if continues(after) {
+                        rest = &after[2..];
+                        continue;
+                    }
+                    if path.len() > 1 {
+                        targets.extend(self.absolute(module, &path));
+                    }
+                }
+                (TokenTree::Punct(star), _) if star.as_char() == '*' && !path.is_empty() => {
+                    targets.extend(self.absolute(module, &path));
+                }
+                (TokenTree::Group(group), _) => {
+                    let is_tree = path.len() > above.len();
+                    let above = if is_tree { &path[..] } else { &[] };
+                    targets.extend(self.read(module, group.stream(), above));
                 }
                 _ => {}
             }
-            rest = &rest[used..];
+            path = above.to_vec();
         }
         targets
     }
@@ -146,39 +159,10 @@ fn item(tokens: &[TokenTree]) -> usize {
     tokens.iter().position(ends).map_or(tokens.len(), |last| last + 1)
 }
 
-/// Returns the number of tokens of the path, or of the tree of paths, at the start of `tokens`.
-fn path_length(tokens: &[TokenTree]) -> usize {
-    let mut length = 1;
-    while let [colon, second, next, ..] = &tokens[length..]
-        && is(colon, ':')
-        && is(second, ':')
-        && !is(next, '<')
-    {
-        length += 3;
-    }
-    length
-}
-
-/// Collects the paths of a tree: `a::{b, c::d}` contains `a::b` and `a::c::d`.
-fn expand(tokens: &[TokenTree], above: &[String], paths: &mut Vec<Segments>) {
-    let parts = tokens.split(|token| is(token, ','));
-    'parts: for part in parts.filter(|part| !part.is_empty()) {
-        let mut path = above.to_vec();
-        for token in part {
-            match token {
-                TokenTree::Ident(word) if word == "as" => break,
-                TokenTree::Ident(word) if word == "self" && !path.is_empty() => {}
-                TokenTree::Ident(word) => path.push(word.to_string()),
-                TokenTree::Group(group) => {
-                    let inner: Vec<_> = group.stream().into_iter().collect();
-                    expand(&inner, &path, paths);
-                    continue 'parts;
-                }
-                TokenTree::Punct(_) | TokenTree::Literal(_) => {}
-            }
-        }
-        paths.push(path);
-    }
+/// Returns whether a path continues here: with `::`, and not with the `<` of a generic argument.
+fn continues(tokens: &[TokenTree]) -> bool {
+    let [first, second, next, ..] = tokens else { return false };
+    is(first, ':') && is(second, ':') && !is(next, '<')
 }
 
 /// Names the modules that import each other, directly or through other modules. Removes each module that imports none
@@ -231,7 +215,7 @@ fn crate_of<'a>(a: &'a str, b: &'a str, more: &[(&'a str, &'a str)]) -> Vec<(&'a
 }
 
 #[test]
-fn a_circle_is_reported_for_every_form_of_import() {
+fn a_circle_and_a_name_of_the_root_are_reported_for_every_form_of_import() {
     let through_child = [("a/x.rs", "use crate::b::B; use super::A;")];
     let re_exported = [("a/x.rs", "use super::{Y, other};"), ("a/y.rs", "use super::X;")];
     for (a, b, more, circle) in [
@@ -248,10 +232,6 @@ fn a_circle_is_reported_for_every_form_of_import() {
         let found = faults(&crate_of(a, b, more));
         assert_eq!(found, [format!("import each other: {circle}")], "{a} {b}");
     }
-}
-
-#[test]
-fn a_name_of_the_root_is_reported() {
     for a in ["use crate::B;", "use super::B;"] {
         let found = faults(&crate_of(a, "pub struct B;", &[]));
         assert_eq!(found, ["a: crate::B: import it from the module that defines it"]);

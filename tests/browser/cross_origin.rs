@@ -19,9 +19,7 @@ fn fetch(browser: &Browser, server: &Server, method: &str, target: &str, body: &
              authorization: 'Bearer {KEY}', 'content-type': 'application/json',
              'idempotency-key': String(Math.random()) }} }})
          .then(async answer => ({{
-             status: answer.status, tag: answer.headers.get('etag'),
-             next: answer.headers.get('link'), id: answer.headers.get('x-request-id'),
-             body: await answer.json() }}))
+             status: answer.status, tag: answer.headers.get('etag'), body: await answer.json() }}))
          .catch(error => error.name);"
     ))
 }
@@ -42,17 +40,12 @@ fn a_page_of_another_origin_lists_and_adds_where_it_may_and_nowhere_else() {
 
     let added = fetch(&browser, &open, "POST", "/v1/pets", &rex);
     assert_eq!((&added["status"], &added["body"]["name"]), (&json!(201), &json!("Rex")));
-    fetch(&browser, &open, "POST", "/v1/pets", &json!({ "name": "Tom", "categoryId": 2 }));
-    let list = fetch(&browser, &open, "GET", "/v1/pets?limit=1", &Value::Null);
-    assert_eq!(list["status"], 200);
-    assert_eq!(list["body"][0]["name"], "Rex");
+    // The tests of `crates/http` list every header that the page may read.
+    let list = fetch(&browser, &open, "GET", "/v1/pets", &Value::Null);
+    assert_eq!((&list["status"], &list["body"][0]["name"]), (&json!(200), &json!("Rex")));
     assert!(list["tag"].as_str().is_some_and(|tag| tag.starts_with("W/\"")), "{list}");
-    assert!(list["id"].is_string(), "{list}");
     let refused = fetch(&browser, &open, "GET", "/v1/nothing", &Value::Null);
-    assert_eq!(
-        (&refused["status"], &refused["body"]["code"]),
-        (&json!(404), &json!("route_not_found"))
-    );
+    assert_eq!(refused["body"]["code"], "route_not_found");
 
     for server in [&closed, &other] {
         assert_eq!(fetch(&browser, server, "GET", "/v1/pets", &Value::Null), "TypeError");

@@ -8,40 +8,21 @@ pub(crate) fn many(count: usize) -> String {
     (0..count).map(|number| line(number) + "\n").collect()
 }
 
-/// Returns animals whose names need care in JSON, CSV and spreadsheets.
+/// Returns animals whose names need care in JSON, CSV and spreadsheets. The tests of `commands/records` in `crates/app`
+/// read and write more names.
 pub(crate) fn awkward() -> Vec<Value> {
     let longest = "🐕".repeat(255);
     let names = [
-        "Rex",
         "\"",
-        "a \"quoted\" name",
         "a,b;c",
-        ",",
-        "'",
-        "\\",
         "\\n",
         "=1+1",
-        "+1",
-        "-1",
-        "@SUM(A1)",
-        "=cmd|' /C calc'!A0",
         " leading",
         "trailing ",
         "\u{a0}no-break\u{a0}",
-        "\u{2003}wide\u{2003}",
-        "\u{feff}mark",
-        "e\u{301}",
-        "é",
-        "👩‍👩‍👧‍👦",
-        "\u{202e}olleh",
         "null",
-        "id",
-        "#",
-        "NaN",
-        "01",
-        "<b>&amp;",
-        "\u{2028}\u{2029}x",
-        "\u{10ffff}",
+        "e\u{301}",
+        "\u{202e}\u{2028}\u{10ffff}",
         &longest,
     ];
     let statuses = [None, Some("available"), Some("pending"), Some("sold")];

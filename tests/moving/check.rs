@@ -69,7 +69,7 @@ fn a_sound_store_is_called_sound(kind: Kind) {
     assert!(said.contains(&format!("\n{lasting}  durability  ")), "{said}");
 }
 
-fn damaged_rows_are_named(kind: Kind) {
+fn damaged_rows_and_a_missing_index_are_named(kind: Kind) {
     let store = made(kind);
     import(&store.url, "ndjson", &many(6_000)).succeeds();
     store.new_key("good");
@@ -87,10 +87,6 @@ fn damaged_rows_are_named(kind: Kind) {
     }
     store.damage("UPDATE pet SET name = '' WHERE id = 5500");
     names(&store, &["animals", "animal 5500"]);
-}
-
-fn the_check_names_a_missing_index(kind: Kind) {
-    let store = made(kind);
     store.damage("DROP INDEX pet_sold");
     names(&store, &["indexes", "sold"]);
 }
@@ -130,8 +126,4 @@ fn the_check_warns_of_weak_durability_and_of_foreign_tables_and_triggers() {
 
 on_stores!(lasting: a_sound_store_is_called_sound);
 
-on_stores!(
-    sql:
-    damaged_rows_are_named,
-    the_check_names_a_missing_index,
-);
+on_stores!(sql: damaged_rows_and_a_missing_index_are_named);

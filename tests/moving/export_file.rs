@@ -25,40 +25,30 @@ fn names(folder: &Path) -> Vec<String> {
 }
 
 #[test]
-fn a_file_appears_whole_and_replaces_another_only_when_forced() {
+fn a_file_appears_whole_and_replaces_another_or_the_target_of_a_link_only_when_forced() {
     let store = filled(3);
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("pets.csv");
+    let (folder, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let (link, file) = (folder.path().join("pets.csv"), other.path().join("pets.csv"));
+    std::os::unix::fs::symlink(&file, &link).unwrap();
     let path = file.to_str().unwrap();
     let done = run(&["export", "--store", &store.url, path]);
     assert_eq!(done.stderr, format!("exported 3 animals to {path}\n"));
     assert_eq!(done.succeeds(), "");
-    assert_eq!(fs::read_to_string(&file).unwrap(), exported(&store.url, "csv"));
+    let expected = exported(&store.url, "csv");
+    assert_eq!(fs::read_to_string(&file).unwrap(), expected);
 
-    fs::write(&file, "mine").unwrap();
-    run(&["export", "--store", &store.url, path]).fails(1, "exists already; --force replaces it");
-    assert_eq!(fs::read_to_string(&file).unwrap(), "mine");
-    run(&["export", "--store", &store.url, "--force", path]).succeeds();
-    assert_eq!(fs::read_to_string(&file).unwrap(), exported(&store.url, "csv"));
-    assert_eq!(names(folder.path()), ["pets.csv"]);
-}
-
-#[test]
-fn the_target_of_a_link_is_replaced_and_the_link_stays() {
-    let store = filled(3);
-    let (folder, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-    let (link, file) = (folder.path().join("pets.csv"), other.path().join("pets.csv"));
-    fs::write(&file, "mine").unwrap();
-    std::os::unix::fs::symlink(&file, &link).unwrap();
-    let words = ["export", "--store", &store.url, link.to_str().unwrap()];
-    run(&words).fails(1, "exists already; --force replaces it");
-    run(&[&words[..], &["--force"]].concat()).succeeds();
+    for path in [&file, &link] {
+        fs::write(&file, "mine").unwrap();
+        let words = ["export", "--store", &store.url, path.to_str().unwrap()];
+        run(&words).fails(1, "exists already; --force replaces it");
+        assert_eq!(fs::read_to_string(&file).unwrap(), "mine");
+        run(&[&words[..], &["--force"]].concat()).succeeds();
+        assert_eq!(fs::read_to_string(&file).unwrap(), expected);
+    }
     assert!(link.is_symlink());
-    assert_eq!(fs::read_to_string(&file).unwrap(), exported(&store.url, "csv"));
-    assert_eq!(
-        (names(folder.path()), names(other.path())),
-        (vec!["pets.csv".to_owned()], vec!["pets.csv".to_owned()])
-    );
+    for folder in [folder.path(), other.path()] {
+        assert_eq!(names(folder), ["pets.csv"]);
+    }
 }
 
 #[test]

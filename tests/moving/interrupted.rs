@@ -1,58 +1,22 @@
-//! Copies and imports that are cut off, and continue when they are run again.
+//! Imports that are cut off, and continue when they are run again. `marked.rs` has copies that are cut off.
 
 use std::{io::Write as _, thread, time::Duration};
 
 use super::{
     animals::many,
-    commands::{copy, exported, fed, import, made, verify},
+    commands::{exported, fed, made},
     paused::{end, run_until},
 };
 use crate::support::{
-    catalogue::{self, id_of, pet},
+    catalogue,
     command::{Running, ended, petstore},
-    server::Launch,
+    server::Server,
     store::{Kind, Store, on_stores},
 };
 
 /// Returns the number of animals: 6 batches, or on etcd 160 batches, which are smaller.
 fn pets(kind: Kind) -> usize {
     kind.batch() * if kind == Kind::Etcd { 160 } else { 6 }
-}
-
-fn copying(from: &Store, to: &Store) -> Running {
-    petstore(&["store", "copy", "--from", &from.url, "--to", &to.url]).spawn()
-}
-
-/// Makes a store with [`pets`] animals, and an empty store of the same kind. Pairs of kinds would test nothing more:
-/// what a killed copy leaves in one store does not depend on the kind of the other store.
-fn ends(kind: Kind) -> [Store; 2] {
-    let [from, to] = [made(kind), made(kind)];
-    import(&from.url, "ndjson", &many(pets(kind))).succeeds();
-    from.new_key("web");
-    [from, to]
-}
-
-fn a_killed_or_stopped_copy_can_be_continued(kind: Kind) {
-    let [from, to] = ends(kind);
-    let mut found = 0;
-    for signal in ["KILL", if kind == Kind::Sqlite { "TERM" } else { "INT" }] {
-        let running = copying(&from, &to);
-        run_until(&running, "the target has more animals", || to.try_pets() > Some(found));
-        let output = end(running, signal);
-        if signal != "KILL" {
-            assert_eq!(output.code, Some(1), "{output:?}");
-            let says = "petstore: stopped; run the same command again to continue\n";
-            assert!(output.stderr.ends_with(says), "{output:?}");
-        }
-        found = to.pets();
-        assert!(found < pets(kind), "the copy was too fast for the signal");
-    }
-    goes_on_after(found, &copy(&from.url, &to.url), kind);
-    verify(&from.url, &to.url);
-
-    let server = Launch::on(&to).start();
-    let next = catalogue::add(&server.client(), &pet("Next"));
-    assert_eq!(id_of(&next), i64::try_from(pets(kind)).unwrap() + 1);
 }
 
 /// Asserts that a command reports at least `found` animals as already there, and that it has added all others.
@@ -105,29 +69,29 @@ fn an_interrupted_import_continues_and_adds_nothing_twice(kind: Kind) {
     }
 }
 
-fn an_import_interrupted_before_its_first_write_leaves_nothing(kind: Kind) {
-    for (signal, code) in [("KILL", None), ("TERM", Some(1)), ("INT", Some(1))] {
-        let store = made(kind);
+#[petstore_testing::needs(time)]
+#[test]
+fn an_import_before_its_first_write_blocks_no_addition_and_can_be_stopped() {
+    let (store, server) = Server::on_file();
+    let signals = [("KILL", None), ("TERM", Some(1)), ("INT", Some(1))];
+    for (number, (signal, code)) in signals.into_iter().enumerate() {
         let mut running = fed(&["import", "--store", &store.url]);
         let mut input = running.stdin.take().unwrap();
         input.write_all(many(20_000).as_bytes()).unwrap();
         // The input has no end yet, so the command only reads, and writes nothing.
         thread::sleep(Duration::from_millis(300));
+        catalogue::add(&server.client(), &catalogue::pet("Beside"));
         let output = end(running, signal);
         assert_eq!(output.code, code);
         let expected = "petstore: nothing was stored: it was stopped\n";
         assert_eq!(output.stderr, if code.is_some() { expected } else { "" });
-        assert_eq!(store.pets(), 0);
+        assert_eq!(store.pets(), number + 1);
         drop(input);
     }
 }
 
 on_stores!(
     lasting:
-    #[petstore_testing::needs(time)]
-    a_killed_or_stopped_copy_can_be_continued,
-    #[petstore_testing::needs(time)]
-    an_import_interrupted_before_its_first_write_leaves_nothing,
     #[petstore_testing::needs(time)]
     an_interrupted_import_continues_and_adds_nothing_twice,
 );

@@ -4,7 +4,6 @@
 
 mod attacks;
 pub(super) mod commands;
-mod etcd;
 mod kills;
 mod phase;
 mod pooled;

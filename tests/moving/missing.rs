@@ -1,8 +1,6 @@
-//! Commands on a store that does not exist, or whose server does not answer.
+//! Commands on a store that does not exist.
 
-use std::net::TcpListener;
-
-use super::commands::{made, make, run};
+use super::commands::{made, run};
 use crate::support::store::{Kind, Store, on_stores};
 
 /// The commands on one store that must not make the store.
@@ -25,7 +23,7 @@ const ON_TWO: [(&[&str], &str, &str); 6] = [
     (&["store", "move", "--cancel"], "--from", "--to"),
 ];
 
-/// Returns the words of each command of both lists. The store at `url` cannot be opened, and `other` exists.
+/// Returns the words of each command of both lists. There is no store at `url`, and `other` exists.
 fn commands<'a>(url: &'a str, other: &'a str) -> impl Iterator<Item = Vec<&'a str>> {
     let on_one = ON_ONE.into_iter().map(move |words| [words, &[url]].concat());
     let on_two = ON_TWO.into_iter();
@@ -46,19 +44,3 @@ fn no_command_creates_a_missing_store(kind: Kind) {
 }
 
 on_stores!(lasting: no_command_creates_a_missing_store);
-
-#[test]
-fn each_command_ends_if_the_server_does_not_answer() {
-    // The kernel accepts connections into the backlog, but no process answers.
-    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = silent.local_addr().unwrap();
-    let url = format!("postgres://me:hush@{address}/zoo?connect_timeout=100ms");
-    let other = Store::sqlite();
-    make(&other);
-    let making: [&[&str]; 2] =
-        [&["import", "--create", "--store"], &["keys", "create", "web", "--store"]];
-    let making = making.map(|words| [words, &[&url]].concat());
-    for words in commands(&url, &other.url).chain(making) {
-        run(&words).fails(1, "cannot open the store postgres://me:…@127.0.0.1:");
-    }
-}

@@ -1,7 +1,6 @@
-//! API keys: admission, life, stored form, and secrets that must not show.
+//! API keys: admission, life, and secrets that must not show.
 
 mod auth_matrix;
 mod first_run;
 mod life;
 mod secrets;
-mod stored;

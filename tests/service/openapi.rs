@@ -2,11 +2,8 @@
 
 mod answers;
 mod bodies;
-mod codes;
 mod document;
-mod elsewhere;
 mod examples;
-mod printed;
 mod queries;
 mod scenarios;
 mod stage;

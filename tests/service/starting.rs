@@ -5,5 +5,4 @@ mod manual;
 mod reload;
 mod settings;
 mod simulated;
-mod startup;
 mod systemd;

@@ -4,6 +4,5 @@ mod changed_by_sql;
 mod hung_disk;
 mod instances;
 mod lost_file;
-mod refused_rows;
 mod rights;
 mod syncs;

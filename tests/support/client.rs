@@ -1,10 +1,10 @@
 //! A client for well-formed requests, over HTTP/1.1 or HTTP/2. It checks every answer against [`rules`].
 
-use std::{io::Read, sync::LazyLock, time::Duration};
+use std::{sync::LazyLock, time::Duration};
 
 use reqwest::{
     Method,
-    blocking::{Body, Client as Http, ClientBuilder},
+    blocking::{Client as Http, ClientBuilder, RequestBuilder},
     header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue},
     redirect::Policy,
 };
@@ -147,35 +147,14 @@ impl Call {
         self.try_send().unwrap_or_else(|error| panic!("{what}: {error:?}"))
     }
 
-    /// Sends the request with a chunked body, without `Content-Length`.
+    /// Sends the request, and asserts that its answer keeps every rule. An error means that no answer came.
     #[track_caller]
-    pub(crate) fn stream(self, body: impl Read + Send + 'static) -> Answer {
-        self.exchange(Some(Body::new(body))).unwrap()
-    }
-
-    /// Sends the request. An error means that no answer came.
-    #[track_caller]
-    pub(crate) fn try_send(mut self) -> Result<Answer, reqwest::Error> {
-        let body = self.body.take().map(Body::from);
-        self.exchange(body)
-    }
-
-    #[track_caller]
-    fn exchange(self, body: Option<Body>) -> Result<Answer, reqwest::Error> {
-        let (sent, answer) = self.receive(body)?;
-        rules::check(&sent, &answer);
-        Ok(answer)
-    }
-
-    fn receive(self, body: Option<Body>) -> Result<(Sent, Answer), reqwest::Error> {
-        let Self { client, sent, headers, .. } = self;
+    pub(crate) fn try_send(self) -> Result<Answer, reqwest::Error> {
+        let Self { client, sent, headers, body } = self;
         let method = Method::from_bytes(sent.method.as_bytes()).unwrap();
         let url = format!("{}{}", client.base, sent.target);
-        let mut request = client.http.request(method, url).headers(headers);
-        if let Some(body) = body {
-            request = request.body(body);
-        }
-        let response = request.send()?;
+        let request = client.http.request(method, url).headers(headers);
+        let response = body.into_iter().fold(request, RequestBuilder::body).send()?;
         let text = |value: &HeaderValue| String::from_utf8_lossy(value.as_bytes()).into_owned();
         let headers = response.headers().iter();
         let answer = Answer {
@@ -183,6 +162,7 @@ impl Call {
             headers: headers.map(|(name, value)| (name.to_string(), text(value))).collect(),
             body: response.bytes()?.to_vec(),
         };
-        Ok((sent, answer))
+        rules::check(&sent, &answer);
+        Ok(answer)
     }
 }

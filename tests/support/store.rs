@@ -40,12 +40,6 @@ impl Kind {
 /// Makes a test of each function for each kind of store in a list, or for each pair of kinds. The function takes the
 /// kind or the pair. Its attributes go to each test: `on_stores! { lasting: one, #[needs(time)] another }`.
 macro_rules! on_stores {
-    (every: $($tests:tt)+) => {
-        $crate::support::store::on_stores! { @all
-            [(on_sqlite Sqlite) (on_postgres Postgres, postgres) (on_etcd Etcd, etcd) (on_memory Memory)]
-            $($tests)+
-        }
-    };
     // Stores that outlive a process, and that several processes can open.
     (lasting: $($tests:tt)+) => {
         $crate::support::store::on_stores! { @all

@@ -51,11 +51,9 @@ fn there_and_back([one, other]: &[Store; 2], services: usize) -> [u64; 2] {
     let pauses = [(one, other), (other, one)].map(|(from, to)| {
         let waited = pause(&hand_over(from, to).succeeds());
         loads.iter_mut().for_each(Load::continues);
-        refuses(from, to);
         for client in &clients {
             client.get("/v1/pets?limit=1").key(&key).send().is(200);
         }
-        assert_eq!(pause(&hand_over(from, to).succeeds()), 0, "the repeated move waits");
         waited
     });
     one.keys(&["revoke", "before"]).succeeds();
@@ -67,6 +65,8 @@ fn there_and_back([one, other]: &[Store; 2], services: usize) -> [u64; 2] {
         all.is_kept_by(client);
     }
     hand_over(one, other).succeeds();
+    assert_eq!(pause(&hand_over(one, other).succeeds()), 0, "the repeated move waits");
+    refuses(one, other);
     all.repeat(&clients[0], REPEATED);
     drop(servers);
     verify(&one.url, &other.url);

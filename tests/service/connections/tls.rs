@@ -84,8 +84,9 @@ impl Service {
 }
 
 #[test]
-fn http_1_is_served_inside_tls() {
-    let service = Service::start(Pair::new());
+fn both_protocols_are_served_with_every_certificate_up_to_the_authority() {
+    const SETTINGS: u8 = 4;
+    let service = Service::start(Pair::chained());
     assert!(service.watched.server.out().contains("petstore listens on https://127.0.0.1:"));
     let mut client = service.connect();
     assert_eq!(client.protocol(), "http/1.1");
@@ -94,19 +95,16 @@ fn http_1_is_served_inside_tls() {
     for _ in 0..2 {
         assert_eq!(client.ask("GET", "/v1/pets"), (OK.to_owned(), "[]".to_owned()));
     }
-    service.watched.server.stop();
-}
-
-#[test]
-fn http_2_is_chosen_where_the_client_offers_it() {
-    const SETTINGS: u8 = 4;
-    let service = Service::start(Pair::new());
-    let offered = ["http/1.1", "h2"];
-    let mut client = service.offer(&service.pair, &offered).unwrap();
+    client.ask("GET", "/v1/nothing");
+    service.logs(&format!("\"peer\":\"{}\",\"key_name\":\"service key\"", client.local_address()));
+    let mut client = service.offer(&service.pair, &["http/1.1", "h2"]).unwrap();
     assert_eq!(client.protocol(), "h2");
     client.send("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
     client.send([0, 0, 0, SETTINGS, 0, 0, 0, 0, 0]);
     assert_eq!(client.read(9)[3], SETTINGS);
+    let address = service.watched.server.address.to_string();
+    let refusal = petstore(&["healthcheck", "--listen", &address]).finish();
+    refusal.fails(1, "it answers 'HTTP/1.1 400 Bad Request'");
 }
 
 #[test]
@@ -122,18 +120,6 @@ fn a_stop_does_not_wait_for_a_handshake() {
 }
 
 #[test]
-fn a_new_certificate_is_used_without_closing_a_connection() {
-    let service = Service::start(Pair::new());
-    let mut before = service.connect();
-    let next = Pair::new();
-    next.write(service.folder.path());
-    service.shows(&next);
-    assert!(service.offer(&service.pair, &[]).is_err());
-    assert_eq!(before.ask("GET", "/livez").0, OK);
-    service.watched.server.stop();
-}
-
-#[test]
 fn an_expired_certificate_is_served_and_logged_as_an_error() {
     let service = Service::start(Pair::valid(-2, -1));
     service.logs("the TLS certificate has expired");
@@ -141,21 +127,6 @@ fn an_expired_certificate_is_served_and_logged_as_an_error() {
     let next = Pair::new();
     next.write(service.folder.path());
     service.shows(&next);
-}
-
-#[test]
-fn the_certificates_up_to_the_authority_are_shown() {
-    let service = Service::start(Pair::chained());
-    assert_eq!(service.connect().ask("GET", "/livez").0, OK);
-    service.watched.server.stop();
-}
-
-#[test]
-fn a_healthcheck_of_a_tls_listener_fails_and_shows_the_answer() {
-    let service = Service::start(Pair::new());
-    let address = service.watched.server.address.to_string();
-    let refusal = petstore(&["healthcheck", "--listen", &address]).finish();
-    refusal.fails(1, "it answers 'HTTP/1.1 400 Bad Request'");
 }
 
 #[test]
@@ -198,8 +169,9 @@ fn failed_handshakes_are_counted_and_logged_by_reason() {
 }
 
 #[test]
-fn metrics_show_the_expiry_of_the_certificate_and_its_reloads() {
+fn a_new_certificate_closes_no_connection_and_metrics_show_its_expiry_and_its_reloads() {
     let service = Service::start(Pair::new());
+    let mut before = service.connect();
     let of = |name: &str| format!("petstore_{name}{{file=\"tls_certificate\"}}");
     let [all, failed, good] =
         ["reloads_total", "reload_failures_total", "last_reload_successful"].map(of);
@@ -207,8 +179,12 @@ fn metrics_show_the_expiry_of_the_certificate_and_its_reloads() {
     assert!(start.is_at_zero(&all) && start.is_at_zero(&failed) && start.value(&good) > 0.5);
     assert!(service.ends_in(1000.0));
 
-    Pair::valid(-1, 20).write(service.folder.path());
-    wait::until("the new certificate is in force", || service.ends_in(20.0));
+    let next = Pair::valid(-1, 20);
+    next.write(service.folder.path());
+    service.shows(&next);
+    assert!(service.offer(&service.pair, &[]).is_err());
+    assert_eq!(before.ask("GET", "/livez").0, OK);
+    wait::until("the new expiry is shown", || service.ends_in(20.0));
     service.watched.until(&all, 1.0);
 
     fs::write(service.folder.path().join("cert.pem"), "not a certificate").unwrap();

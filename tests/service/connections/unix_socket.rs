@@ -23,24 +23,15 @@ use crate::support::{
 const LIVE: &str = "GET /livez HTTP/1.1\r\nhost: petstore\r\nconnection: close\r\n\r\n";
 const OK: &str = "HTTP/1.1 200 OK";
 
-/// A server on a TCP socket and on a Unix socket.
-struct Both {
-    server: Server,
-    path: PathBuf,
-    folder: TempDir,
-}
-
 fn launch(store: &Store, path: &Path) -> Launch {
     Launch::on(store).flag("--listen", &format!("unix:{}", path.display()))
 }
 
-impl Both {
-    fn start() -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("http.sock");
-        let server = launch(&Store::memory(), &path).start();
-        Self { server, path, folder }
-    }
+/// Starts a server on a TCP socket and on a Unix socket. Returns the path and the folder of the Unix socket too.
+fn both() -> (Server, PathBuf, TempDir) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("http.sock");
+    (launch(&Store::memory(), &path).start(), path, folder)
 }
 
 fn connect(path: &Path) -> UnixStream {
@@ -67,7 +58,7 @@ fn status(path: &Path, key: &str) -> u16 {
 
 #[test]
 fn tcp_and_a_unix_socket_are_served_beside_each_other() {
-    let Both { mut server, path, folder } = Both::start();
+    let (mut server, path, folder) = both();
     let socket = format!("unix:{}", path.display());
     wait::until("both are announced", || server.out().contains(&socket));
     let tcp = format!("petstore listens on http://{}", server.address);
@@ -77,6 +68,7 @@ fn tcp_and_a_unix_socket_are_served_beside_each_other() {
         server.client().get("/livez").send().is(200);
     }
     assert_eq!((status(&path, KEY), status(&path, "unknown-key-0123")), (200, 401));
+    wait::until("the refusal is logged", || server.log().contains("\"peer\":\"unix\""));
     assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o660);
     petstore(&["healthcheck", "--listen", &socket]).finish().succeeds();
     let log = server.log();
@@ -123,7 +115,7 @@ fn a_foreign_lock_is_named_and_a_signal_ends_the_wait() {
 
 #[test]
 fn only_the_socket_file_of_a_dead_process_is_replaced() {
-    let Both { mut server, path, folder } = Both::start();
+    let (mut server, path, folder) = both();
     // A socket with a listener.
     let second = launch(&Store::memory(), &path).finish();
     assert_eq!((second.code, second.stdout.as_str()), (Some(1), ""));

@@ -12,35 +12,11 @@ const UNREACHABLE: [(&str, i32); 2] = [
     ("postgres://me:hunter2@127.0.0.1:1/x?sslmode=require&sslrootcert=/none", 78),
 ];
 
-/// Mistyped forms of `postgres://USER:PASSWORD@HOST/DATABASE`. The first three are tried in every place.
-const MISTYPED: [&str; 27] = [
+/// Mistyped forms of `postgres://USER:PASSWORD@HOST/DATABASE`. The parsers of the stores test further forms.
+const MISTYPED: [&str; 3] = [
     "host=db user=me password=hunter2 dbname=x",
     "postgres://db/x?user=me&password=hunter2",
-    "postgres://me@db/x?password=hunter2",
-    "postgres://me@db/x?sslpassword=hunter2",
-    "postgres://me@db/x?hunter2",
-    "postgres://me@db/x?pool_size=hunter2",
-    "postgres://me@db:hunter2/x",
-    "postgres://me:a?b=hunter2@db/x",
-    "postgres://me:hunter2%zz@db/x",
-    "postgres://me:hunter2@db",
     "jdbc:postgresql://db/x?user=me&password=hunter2",
-    "Host=db;Username=me;Password=hunter2;Database=x",
-    "db:5432:x:me:hunter2",
-    "postgres:me:hunter2@db/x",
-    "postgres:/me:hunter2@db/x",
-    "postgres//me:hunter2@db/x",
-    "me:hunter2@db/x",
-    "sqlite://me:hunter2@db/x",
-    "sqlite:a?password=hunter2",
-    "sqlite:a?synchronous=hunter2",
-    "postgres://me:hunter2@/x",
-    "postgres://me;password=hunter2@127.0.0.1:1/x",
-    "postgres://me@127.0.0.1;password=hunter2/x",
-    "postgres://me@127.0.0.1:1/x;password=hunter2",
-    "postgres://me@127.0.0.1:1/x&password=hunter2",
-    "postgres://me@127.0.0.1:1/x:hunter2",
-    "postgres://me@127.0.0.1:1/x?schema=s;password=hunter2",
 ];
 
 #[test]
@@ -48,17 +24,12 @@ fn no_message_repeats_the_password_of_a_store() {
     let folder = Store::memory();
     let run = |words: &[&str]| petstore(words);
     let folder_store = format!("sqlite:{}", folder.file().display());
-    for form in MISTYPED {
-        // An unquoted connection string is several arguments.
-        let words: Vec<_> = form.split(' ').collect();
-        for words in [&[&["keys", "list", "--store"], &words[..]].concat()[..], &["serve", form]] {
-            let refused = run(words).finish();
-            assert_eq!(refused.code, Some(2), "{form}: {refused:?}");
-            assert!(!format!("{refused:?}").contains("hunter2"), "{refused:?}");
-        }
-    }
-    let mistyped = MISTYPED[..3].iter().map(|form| (*form, None));
-    for (form, served) in mistyped.chain(UNREACHABLE.map(|(form, code)| (form, Some(code)))) {
+    // An unquoted connection string is several arguments.
+    let unquoted: Vec<_> = MISTYPED[0].split(' ').collect();
+    let refused = run(&[&["keys", "list", "--store"], &unquoted[..]].concat()).finish();
+    assert!(refused.code == Some(2) && !refused.stderr.contains("hunter2"), "{refused:?}");
+    let unreachable = UNREACHABLE.map(|(form, code)| (form, Some(code)));
+    for (form, served) in MISTYPED.map(|form| (form, None)).into_iter().chain(unreachable) {
         let file = folder.write("url", form);
         let config = folder.write("petstore.toml", &format!("store = \"{form}\""));
         let assigned = format!("--store={form}");

@@ -3,15 +3,13 @@
 use serde_json::json;
 
 use super::document::{Document, agree, integer};
-use crate::support::{catalogue::pet, server::Server};
+use crate::support::catalogue::pet;
 
 const NEW_PET: &str = "/components/schemas/NewPet";
 
 #[test]
 fn a_name_is_accepted_exactly_if_the_document_allows_it() {
-    let server = Server::in_memory();
-    let client = server.client();
-    let document = Document::of(&client);
+    let (_server, client, document) = Document::with_server();
     let schema = document.at(NEW_PET);
     let longest = usize::try_from(integer(&schema["properties"]["name"], "maxLength")).unwrap();
     let mut names: Vec<String> = vec![" Rex ".into(), "<b>\"\\".into(), "e\u{301}".into()];
@@ -35,9 +33,7 @@ fn a_name_is_accepted_exactly_if_the_document_allows_it() {
 
 #[test]
 fn a_body_is_accepted_exactly_if_the_document_allows_it() {
-    let server = Server::in_memory();
-    let client = server.client();
-    let document = Document::of(&client);
+    let (_server, client, document) = Document::with_server();
     let fits = document.checker(document.at(NEW_PET));
     for body in [
         r#"{"name":"Rex","categoryId":1}"#,
@@ -69,9 +65,7 @@ fn a_body_is_accepted_exactly_if_the_document_allows_it() {
 
 #[test]
 fn a_category_is_accepted_exactly_within_its_bounds() {
-    let server = Server::in_memory();
-    let client = server.client();
-    let document = Document::of(&client);
+    let (_server, client, document) = Document::with_server();
     let category = &document.at(NEW_PET)["properties"]["categoryId"];
     let (least, most) = (integer(category, "minimum"), integer(category, "maximum"));
     let add = |number: i128| {
@@ -98,9 +92,7 @@ fn a_category_is_accepted_exactly_within_its_bounds() {
 
 #[test]
 fn an_idempotency_key_is_accepted_exactly_if_the_document_allows_it() {
-    let server = Server::in_memory();
-    let client = server.client();
-    let document = Document::of(&client);
+    let (_server, client, document) = Document::with_server();
     let fits = document.checker(&document.at("/components/parameters/Idempotency-Key")["schema"]);
     let quoted = |text: &str| format!("\"{text}\"");
     let long = "k".repeat(255);

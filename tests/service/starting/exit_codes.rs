@@ -1,9 +1,9 @@
-//! The exit code of every command when it fails: 2 for wrong usage, 1 for another failure. `config check` reports every
-//! failure as wrong usage. `startup.rs` has a failure of `serve` with the exit code 78.
+//! The exit code of every command when it fails: 2 for wrong usage, 1 for another failure, and 78 for a store that
+//! `serve` must not use. `config check` reports every failure as wrong usage.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, fs, net::TcpListener};
 
-use crate::support::{command::petstore, store::Store};
+use crate::support::{KEY, command::petstore, server::Launch, store::Store};
 
 /// Every command with arguments that make it fail, and its exit code. `SQLITE` is a store in a missing folder, `STORE`
 /// a sound store, and `FILE` a file in the missing folder.
@@ -55,7 +55,7 @@ fn every_command_tells_wrong_usage_from_a_failure_by_its_exit_code() {
         let words = words.replace("SQLITE", &format!("sqlite:{}", sqlite.display()));
         let words = words.replace("STORE", &store.url).replace("FILE", file.to_str().unwrap());
         let line: Vec<_> = command.split(' ').chain(words.split(' ')).collect();
-        let failed = petstore(&line).env("PETSTORE_API_KEY", crate::support::KEY).finish();
+        let failed = petstore(&line).env("PETSTORE_API_KEY", KEY).finish();
         assert_eq!(failed.code, Some(code), "{line:?}: {failed:?}");
         assert!(!failed.stderr.is_empty(), "{line:?}");
         let surplus: Vec<_> = command.split(' ').chain(["--no-such-flag"]).collect();
@@ -86,5 +86,29 @@ fn a_command_with_lost_output_fails() {
     ] {
         let lost = petstore(words).with_full_stdout().finish();
         assert_eq!(lost.code, Some(1), "{words:?}: {lost:?}");
+    }
+}
+
+#[test]
+fn an_address_in_use_is_named_with_its_flag() {
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap().to_string();
+    for flag in ["--listen", "--metrics-listen"] {
+        // `Launch` passes a `--listen` of its own; a second one adds a listener.
+        let launch = Launch::on(&Store::memory()).flag(flag, &address);
+        let refused = launch.finish().fails(1, &address);
+        let says = [&*format!("{flag}: cannot listen on {address}: "), "; name a free address"];
+        assert!(says.iter().all(|says| refused.stderr.contains(says)), "{refused:?}");
+    }
+}
+
+#[test]
+fn a_file_without_a_store_is_refused_and_unchanged() {
+    let store = Store::sqlite();
+    for content in ["just some text\n".repeat(1000), "x".to_owned()] {
+        fs::write(store.file(), &content).unwrap();
+        Launch::on(&store).finish().fails(78, store.file().to_str().unwrap());
+        store.keys(&["create", "web"]).fails(1, store.file().to_str().unwrap());
+        assert_eq!(fs::read_to_string(store.file()).unwrap(), content);
     }
 }

@@ -12,7 +12,6 @@ fn each_shell_completes_commands_and_flags() {
             assert!(script.contains(word), "{shell}: no '{word}'");
         }
     }
-    petstore(&["completions", "cmd"]).finish().fails(2, "cmd");
 }
 
 #[test]
@@ -39,6 +38,4 @@ fn there_is_a_manual_page_of_the_program_and_of_each_command() {
     }
     let keys = fs::read_to_string(folder.path().join("petstore-keys.1")).unwrap();
     assert!(keys.replace("\\-", "-").contains("petstore-keys-create (1)"), "{keys}");
-    let missing = folder.path().join("missing");
-    petstore(&["man", missing.to_str().unwrap()]).finish().fails(1, "missing");
 }

@@ -2,10 +2,13 @@
 
 use std::fs;
 
-use crate::support::{
-    server::{Launch, Server},
-    store::Store,
-    wait,
+use crate::{
+    service::logs_and_metrics::metrics::Watched,
+    support::{
+        server::{Launch, Server},
+        store::Store,
+        wait,
+    },
 };
 
 const FIRST: &str = "the-first-key-0123456789";
@@ -38,42 +41,29 @@ fn a_hangup_during_a_stop_cuts_nothing_off() {
     assert_eq!(server.exit(), Some(0), "{}", server.log());
 }
 
-/// Starts a service with an API key file. Returns the file's path too.
-fn with_key_file() -> (Store, Server, String) {
+#[test]
+fn the_key_is_read_again_without_a_signal_and_stays_while_its_file_has_none() {
     let store = Store::memory();
     let file = store.write("key", FIRST);
-    let server = Launch::without_key(&store).flag("--api-key-file", &file).start();
-    (store, server, file)
-}
-
-fn status(server: &Server, key: &str) -> u16 {
-    server.client().get("/v1/pets").key(key).send().status
-}
-
-#[test]
-fn a_rotated_key_is_used_without_a_signal_and_the_old_one_is_refused() {
-    let (_store, server, file) = with_key_file();
-    assert_eq!(status(&server, FIRST), 200);
-    fs::write(&file, format!("{SECOND}\n")).unwrap();
-    wait::until("the new key works", || status(&server, SECOND) == 200);
-    assert_eq!(status(&server, FIRST), 401);
-    let log = server.stop();
-    assert_eq!(log.matches("the API key of --api-key-file was read again").count(), 1, "{log}");
-}
-
-#[test]
-fn a_file_without_a_key_keeps_the_old_key_and_is_logged_once() {
-    let (_store, server, file) = with_key_file();
+    let watched = Watched::with(store, |_| {
+        Launch::without_key(&Store::memory()).flag("--api-key-file", &file)
+    });
+    let server = &watched.server;
+    let status = |key: &str| server.client().get("/v1/pets").key(key).send().status;
     let kept = "the API key of --api-key-file was not read again, and stays as it was";
     for content in [Some("short"), None] {
         let before = server.log().matches(kept).count();
         content.map_or_else(|| fs::remove_file(&file), |text| fs::write(&file, text)).unwrap();
         wait::until("the error is logged", || server.log().matches(kept).count() > before);
-        assert_eq!(status(&server, FIRST), 200);
+        assert_eq!(status(FIRST), 200);
     }
-    fs::write(&file, SECOND).unwrap();
-    wait::until("the new key works", || status(&server, SECOND) == 200);
-    let log = server.stop();
+    fs::write(&file, format!("{SECOND}\n")).unwrap();
+    wait::until("the new key works", || status(SECOND) == 200);
+    assert_eq!(status(FIRST), 401);
+    watched.until("petstore_reload_failures_total{file=\"api_key\"}", 2.0);
+    watched.until("petstore_reloads_total{file=\"api_key\"}", 3.0);
+    let log = watched.server.stop();
     assert_eq!(log.matches(kept).count(), 2, "{log}");
     assert!(!log.contains("short\""), "{log}");
+    assert_eq!(log.matches("the API key of --api-key-file was read again").count(), 1, "{log}");
 }

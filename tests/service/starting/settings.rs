@@ -1,13 +1,11 @@
 //! Sources of settings: flags, variables, a file, and files that contain a secret.
 
 use crate::support::{
-    KEY,
     catalogue::pet,
-    command::{self, Finished, Run, petstore},
+    command::{Finished, Run, petstore},
     server::Launch,
     store::Store,
     tls::Pair,
-    wait,
 };
 
 fn check(words: &[&str]) -> Finished {
@@ -74,20 +72,15 @@ fn config_check_checks_every_setting_and_does_not_open_the_store() {
     check(&["--tls-cert", &certificate, "--tls-key", &key]).succeeds();
     let swapped = check(&["--tls-cert", &key, "--tls-key", &certificate]);
     swapped.fails(2, "TLS: the two files are swapped: /");
-    let files = [store.write("cert", "none"), store.write("key", "short")];
+    let files = ["cert", "key"].map(|name| store.write(name, "none"));
     let config = store.write("petstore.toml", "max-body = 0\n");
     let listens = ["--listen=127.0.0.1:0"; 17];
     for (words, says) in [
         (&["--tls-cert", &files[0], "--tls-key", &files[1]][..], "TLS: the certificate in /"),
         (&["--tls-cert", &files[0]], "were not provided: --tls-key <PATH>;"),
-        (&["--api-key-file", &files[1]], "must have 16 to 1024 characters"),
         (&["--api-key-file", "/nowhere/key"], "cannot read the API key file /nowhere/key"),
         (&["--config", &config], "for 'max-body' in /"),
         (&["--config", "/nowhere/petstore.toml"], "cannot read the settings /nowhere"),
-        (
-            &["--header-timeout", "5"],
-            "a duration is written like 10s, 500ms or 24h; write 5s for 5 seconds",
-        ),
         (&listens, "--listen may be given 16 times at most"),
         (&["--listen=127.0.0.1:1,127.0.0.1:1"], "127.0.0.1:1 is given for two listeners"),
         (&["--listen=[::1]:1", "--metrics-listen=[::1]:1"], "[::1]:1 is given for two listeners"),
@@ -112,28 +105,6 @@ fn config_check_checks_every_setting_and_does_not_open_the_store() {
 }
 
 #[test]
-fn a_setting_with_several_values_takes_a_list_in_the_file() {
-    let store = Store::memory();
-    let socket = store.folder().join("socket");
-    let text = format!(
-        "listen = [\"127.0.0.1:0\", \"unix:{}\"]\ncors-origin = [\"https://a.example\"]",
-        socket.display()
-    );
-    let config = store.write("petstore.toml", &text);
-    let run = petstore(&["serve", "--store", "memory:", "--config", &config])
-        .env("PETSTORE_API_KEY", KEY);
-    let mut service = run.spawn();
-    wait::until("the second listener exists", || socket.exists());
-    command::signal(&service, "TERM");
-    assert_eq!(command::exit(&mut service), Some(0));
-    let config = store.write("petstore.toml", "listen = [\"nowhere\"]");
-    check(&["--config", &config]).fails(2, "for 'listen' in /");
-    // In a variable, commas separate the values.
-    let origins = "https://a.example,https://b.example";
-    petstore(&["config", "check"]).env("PETSTORE_CORS_ORIGIN", origins).finish().succeeds();
-}
-
-#[test]
 fn an_invalid_settings_file_is_refused_in_one_line() {
     let store = Store::memory();
     for (text, code, says) in [
@@ -154,42 +125,42 @@ fn an_invalid_settings_file_is_refused_in_one_line() {
     check(&["--config", &config, "--tls-key", "/key"]).fails(2, "TLS: cannot read /cert");
 }
 
+/// In either form (`store` or `store-file`), a flag overrides a variable, and both override the settings file. Both
+/// forms in one place are refused.
 #[test]
 fn the_url_of_a_store_may_come_from_a_file() {
-    let store = Store::sqlite();
-    let folder = Store::memory();
+    let (store, folder) = (Store::sqlite(), Store::memory());
     let file = folder.write("url", &format!("{}\n", store.url));
     let config = folder.write("petstore.toml", &format!("store-file = \"{file}\"\n"));
-    petstore(&["keys", "create", "flag", "--store-file", &file]).finish().succeeds();
-    let variable = petstore(&["keys", "create", "variable"]).env("PETSTORE_STORE_FILE", &file);
-    variable.finish().succeeds();
-    petstore(&["keys", "create", "setting", "--config", &config]).finish().succeeds();
-    let list = store.keys(&["list"]).succeeds();
-    assert!(["flag", "variable", "setting"].iter().all(|name| list.contains(name)), "{list}");
-
-    // In either form (`store` or `store-file`), a flag overrides a variable, and both override the settings file. Both
-    // forms in one place are refused.
-    let flag =
-        petstore(&["keys", "list", "--store-file", &file]).env("PETSTORE_STORE", "sqlite:no");
-    assert_eq!(flag.finish().succeeds(), list);
-    let flag = petstore(&["keys", "list", "--store-file", &file]).env("PETSTORE_STORE", "no store");
-    assert_eq!(flag.finish().succeeds(), list);
-    let both = petstore(&["keys", "list", "--store-file", &file, "--store", &store.url]).finish();
-    both.fails(2, "both --store and --store-file are given; give one of them");
-    let variable =
-        petstore(&["keys", "list", "--config", &config]).env("PETSTORE_STORE", "sqlite:no");
-    variable.finish().fails(1, "there is no store at");
-    let flag = petstore(&["keys", "list", "--config", &config, "--store", "sqlite:no"]);
-    flag.finish().fails(1, "there is no store at");
-    let both = petstore(&["keys", "list"]).env("PETSTORE_STORE", "sqlite:no");
-    let both = both.env("PETSTORE_STORE_FILE", &file).finish();
-    both.fails(2, "both --store and --store-file are given");
+    let secret = folder.write("secret", "postgres://me:hush@/");
+    store.new_key("web");
+    let expected = store.keys(&["list"]).succeeds();
+    let list = |words: &[&str], variables: &[(&str, &str)]| {
+        let run = petstore(&[&["keys", "list"], words].concat());
+        variables.iter().fold(run, |run, (name, value)| run.env(name, value)).finish()
+    };
+    let (wrong, by_file) = (("PETSTORE_STORE", "sqlite:no"), ("PETSTORE_STORE_FILE", &*file));
+    for (words, variables) in [
+        (&["--store-file", &*file][..], &[][..]),
+        (&["--store-file", &file], &[wrong]),
+        (&["--store-file", &file], &[("PETSTORE_STORE", "no store")]),
+        (&[], &[by_file]),
+        (&["--config", &config], &[]),
+    ] {
+        assert_eq!(list(words, variables).succeeds(), expected, "{words:?} {variables:?}");
+    }
+    let both = "both --store and --store-file are given; give one of them";
+    for (words, variables, code, says) in [
+        (&["--store-file", &*file, "--store", &store.url][..], &[][..], 2, both),
+        (&[], &[wrong, by_file], 2, "both --store and --store-file are given"),
+        (&["--config", &config], &[wrong], 1, "there is no store at"),
+        (&["--config", &config, "--store", "sqlite:no"], &[], 1, "there is no store at"),
+        (&["--store-file", &secret], &[], 2, "for 'store' in /"),
+    ] {
+        let refused = list(words, variables).fails(code, says);
+        assert!(!refused.stderr.contains("hush"), "{refused:?}");
+    }
     let copy = Store::sqlite();
     let to = folder.write("to", &copy.url);
     petstore(&["store", "copy", "--from-file", &file, "--to-file", &to]).finish().succeeds();
-
-    let secret = folder.write("secret", "postgres://me:hush@/");
-    let refused = petstore(&["keys", "list", "--store-file", &secret]).finish();
-    assert!(!refused.stderr.contains("hush"), "{refused:?}");
-    refused.fails(2, "for 'store' in /");
 }

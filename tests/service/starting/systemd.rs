@@ -53,17 +53,6 @@ impl Manager {
 }
 
 #[test]
-fn the_service_manager_is_notified_of_start_and_stop() {
-    let (manager, store) = (Manager::new(), Store::new(Kind::Memory));
-    let server = manager.launch(&store).start();
-    assert_eq!(manager.hears(), "READY=1");
-    let mut open = server.raw();
-    open.send("GET /livez HTTP/1.1\r\n"); // The drain waits for the rest.
-    server.signal("TERM");
-    assert_eq!(manager.hears(), "STOPPING=1");
-}
-
-#[test]
 fn the_service_manager_is_notified_while_the_service_waits_for_its_store() {
     let nobody = format!("postgres://me:hush@127.0.0.1:{}/zoo", free_port().unwrap());
     let (manager, store) = (Manager::new(), Store::at(&nobody));
@@ -79,7 +68,7 @@ fn the_service_manager_is_notified_while_the_service_waits_for_its_store() {
 }
 
 #[test]
-fn the_waiting_status_of_a_service_ends_when_it_serves() {
+fn the_service_manager_is_notified_when_a_waiting_service_serves_and_stops() {
     let (store, server) = Server::on_file();
     server.stop();
     let lock = Connection::open(store.file()).unwrap();
@@ -92,6 +81,8 @@ fn the_waiting_status_of_a_service_ends_when_it_serves() {
     drop(lock);
     wait::until("the status is Serving", || manager.hears() == "STATUS=Serving");
     server.client().get("/v1/pets").send().is(200);
+    server.signal("TERM");
+    assert_eq!(manager.hears(), "STOPPING=1");
 }
 
 /// Returns a command that inherits one or two sockets, in the way in which systemd passes them.

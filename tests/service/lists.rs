@@ -1,3 +1,0 @@
-//! Lists: pages and cursors.
-
-mod walk;
