@@ -36,7 +36,7 @@ pub(crate) const NEED_THE_STORE: [Kind; 5] =
     [Kind::Add, Kind::AddWithStoredKey, Kind::Read, Kind::ReadWithStoredKey, Kind::Ready];
 
 /// The pause between two requests of a writer or reader, which leaves processor time to other processes.
-const BREATH: Duration = Duration::from_millis(8);
+const BREATH: Duration = Duration::from_millis(20);
 /// The pause between two requests of a probe, and before a refused request is repeated.
 const PAUSE: Duration = Duration::from_millis(40);
 /// The number of writers in a full load: two for each API key, with and without idempotency keys.
