@@ -1,7 +1,10 @@
 //! No message repeats the password in a store URL, whatever is wrong with the URL and wherever it is given.
 
+use petstore_testing::needs;
+
 use crate::support::{
     command::{Run, petstore},
+    server::KEY,
     store::Store,
 };
 
@@ -18,6 +21,23 @@ const MISTYPED: [&str; 3] = [
     "postgres://db/x?user=me&password=hunter2",
     "jdbc:postgresql://db/x?user=me&password=hunter2",
 ];
+
+#[needs(postgres)]
+#[test]
+fn the_log_warns_of_a_password_on_the_command_line_alone() {
+    let store = Store::postgres();
+    let url = store.url.replacen('@', ":hunter2@", 1);
+    assert_ne!(url, store.url);
+    let serve = || petstore(&["serve", "--listen", "127.0.0.1:0"]).env("PETSTORE_API_KEY", KEY);
+    for (launch, count) in
+        [(serve().flag("--store", &url), 1), (serve().env("PETSTORE_STORE", &url), 0)]
+    {
+        let log = launch.start().stop();
+        let warning = "the process list shows the password in --store to every user";
+        assert_eq!(log.matches(warning).count(), count, "{log}");
+        assert!(!log.contains("hunter2"), "{log}");
+    }
+}
 
 #[test]
 fn no_message_repeats_the_password_of_a_store() {

@@ -84,6 +84,7 @@ fn the_error_for_a_likely_mistake_says_what_to_write() {
 fn a_password_on_the_command_line_is_detected() {
     for (line, flags) in [
         ("petstore check --store postgres://me:secret@db/zoo", &["store"][..]),
+        ("petstore check --store postgres://me:a/b@db/zoo", &["store"]),
         ("petstore check --store postgres://me@db:5432/zoo", &[]),
         ("petstore check --store sqlite:a:b@c", &[]),
         ("petstore store copy --from etcd://u:p@a/x --to postgres://u:p@b/x", &["from", "to"]),

@@ -1,8 +1,9 @@
 //! Flaws of listing animals.
 
-use std::sync::atomic::Ordering;
+use std::{mem, sync::atomic::Ordering};
 
-use petstore_domain::{CategoryId, NewPet, PageLimit, PetId, PetName};
+use petstore_domain::{CategoryId, NewPet, PageLimit, PetId, PetName, PetRepository as _};
+use tokio::task::yield_now;
 
 use crate::flaw::Flaw;
 
@@ -63,4 +64,16 @@ pub(crate) const FLAWS: &[Flaw] = &[
             query.after = query.after.map(|id| PetId(id.0.saturating_sub(1)));
         });
     }),
+    Flaw::new("a later page lacks its first animal if another animal was added", &[WALK], |it| {
+        it.list.replace(|store, query| async move {
+            let mut list = store.list(query.clone()).await?;
+            let seen = mem::replace(&mut store.own.seen.lock().unwrap().version, list.version);
+            if query.after.is_some() && seen != list.version && !list.value.pets.is_empty() {
+                list.value.pets.remove(0);
+            }
+            yield_now().await;
+            Ok(list)
+        });
+    })
+    .on_one_thread(),
 ];

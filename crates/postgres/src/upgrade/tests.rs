@@ -260,7 +260,7 @@ async fn a_step_waits_for_its_locks_without_stopping_reads() {
             assert!(!upgrading.is_finished());
             time::sleep(Duration::from_millis(10)).await;
         }
-        old.sql("SELECT count(*) FROM pet").unwrap();
+        old.sql("SET statement_timeout = '20s'; SELECT count(*) FROM pet").unwrap();
     }
     assert!(!upgrading.is_finished());
     reader.commit().await.unwrap();

@@ -127,10 +127,13 @@ mod tests {
     }
 
     #[test]
-    fn a_thread_is_needed_if_a_read_has_waited_for_a_tick() {
+    fn a_thread_is_needed_if_the_first_read_has_waited_for_a_tick() {
         let needs_thread = |waited, threads| {
             let mut queue = Queue { threads, ..Queue::default() };
-            queue.waiting.push_back((Instant::now().checked_sub(waited).unwrap(), Box::new(|| ())));
+            let now = Instant::now();
+            for since in [now.checked_sub(waited).unwrap(), now] {
+                queue.waiting.push_back((since, Box::new(|| ())));
+            }
             queue.needs_thread()
         };
         assert!(needs_thread(TICK, MIN_THREADS));

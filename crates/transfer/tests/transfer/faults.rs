@@ -138,6 +138,14 @@ async fn an_unanswered_seal_is_undone_within_a_second() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_slow_seal_and_a_last_copy_without_end_stop_writes_for_less_than_a_second() {
+    let stores = both(1).await;
+    let source = stores.faulty_source(Fault::SealsSlowly);
+    let waits = waits(&source, &stores.faulty_target(Fault::HangsToFill)).await;
+    assert!(waits.write < Duration::from_secs(1), "{:?}", waits.write);
+}
+
+#[tokio::test(start_paused = true)]
 async fn an_unreadable_state_under_the_seal_delays_no_write_for_long() {
     let stores = both(1).await;
     let waits_for_target = waits(&stores.from, &stores.faulty_target(Fault::HangsUnderSeal)).await;

@@ -30,6 +30,8 @@ pub(crate) enum Fault {
     HangsAtOpening,
     /// Filling fails while the old store is sealed.
     FailsToFill,
+    /// Filling takes an hour while the old store is sealed.
+    HangsToFill,
     /// Filling fails after this number of batches.
     FailsAfter(i64),
     /// The store accepts at most six rows in one batch.
@@ -138,6 +140,9 @@ impl Archive for Faulty {
             for _ in &batch.pets {
                 add(&*self.old).await;
             }
+        }
+        if self.is_sealed().await? && self.is_due(Fault::HangsToFill) {
+            sleep(Duration::from_hours(1)).await;
         }
         let is_late = matches!(self.fault, Fault::FailsAfter(_)) && !self.is_due(self.fault);
         if is_late || self.is_sealed().await? && self.is_due(Fault::FailsToFill) {

@@ -6,7 +6,7 @@ use std::sync::{
 };
 
 use hyper::{Method, StatusCode};
-use petstore_domain::{CatalogueVersion, MockPetService, PetPage, Versioned};
+use petstore_domain::{CatalogueVersion, MockPetService, Pet, PetName, PetPage, Versioned};
 use petstore_json::pet_to_json;
 
 use super::{MEDIA_TYPE, VERSION, ask, page, request, rex, state, with_rex};
@@ -68,6 +68,20 @@ async fn a_tag_or_an_asterisk_matches_an_animal_but_no_missing_animal() {
             }
         }
     }
+}
+
+#[tokio::test]
+async fn a_large_animal_is_sent_in_gzip_with_the_name_of_the_coding() {
+    let large = Pet { name: PetName::parse(&"🐶".repeat(255)).unwrap(), ..rex() };
+    let mut pets = MockPetService::new();
+    pets.expect_version().return_const(None);
+    let found = Versioned { value: Some(large), version: None };
+    pets.expect_get().returning(move |_| Ok(found.clone()));
+    let state = state(pets, GetPetSunset::Off);
+    let accept = [("accept-encoding", "gzip")];
+    let answer = ask(&state, request(&Method::GET, "/v1/pets/7", &accept, "")).await;
+    assert_eq!(answer.header("content-encoding"), Some("gzip"));
+    assert!(answer.body.starts_with(&[0x1f, 0x8b]), "{:?}", answer.body);
 }
 
 #[tokio::test]
