@@ -96,10 +96,15 @@ fn a_service_upgrades_a_store_of_every_release_and_finds_everything(kind: Kind) 
         let log = server.stop();
         let lines = log.lines().filter(|line| line.contains("upgraded the schema of the store"));
         let saves = kind == Kind::Sqlite;
+        let current = petstore(&["upgrade", "--dry-run", "--store", &old.store.url]).finish();
+        let current = current.succeeds();
         for line in lines.clone() {
-            let has = |field: &str| line.contains(&format!("\"{field}\":"));
-            assert!(has("from") && has("to") && has("oldest_release"), "{line}");
-            assert_eq!(has("saved_to"), saves, "{}: {line}", old.name);
+            let logged = &serde_json::from_str::<Value>(line).unwrap()["fields"];
+            assert!(logged["from"].as_u64() < logged["to"].as_u64(), "{line}");
+            let to = format!(" is version {}: ", logged["to"]);
+            assert!(current.contains(&to), "{}: {line} {current}", old.name);
+            assert_eq!(logged["oldest_release"], "2.0.0", "{}", old.name);
+            assert_eq!(logged.get("saved_to").is_some(), saves, "{}: {line}", old.name);
         }
         assert_eq!(lines.count(), usize::from(!old.is_current()), "{}: {log}", old.name);
         petstore(&["check", "--store", &old.store.url]).finish().succeeds();

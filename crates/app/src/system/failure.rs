@@ -100,12 +100,30 @@ pub(crate) fn one_line_of(text: &str) -> String {
 mod tests {
     use petstore_domain::StoreError;
 
-    use super::Failure;
+    use super::{Failure, quotable};
 
     #[test]
     fn the_reason_of_a_refusing_store_is_shown_alone() {
         let failure = Failure::of_store(StoreError::refused("no identifier is left"));
         assert_eq!(failure.to_string(), "no identifier is left");
+    }
+
+    #[test]
+    fn a_text_that_may_hold_a_password_is_not_quoted() {
+        for text in ["zoo.db", "me@db", "db:5432:zoo:me", "a=b", "/a b"] {
+            assert_eq!(quotable(text), text);
+        }
+        for text in [
+            "postgres://db/zoo",
+            "me:secret@db",
+            "db:5432:zoo:me:secret",
+            "host=db user=me",
+            "a=b&c",
+            "PGPASSWORD",
+            "Pwd=x",
+        ] {
+            assert_eq!(quotable(text), "…", "{text}");
+        }
     }
 
     #[test]

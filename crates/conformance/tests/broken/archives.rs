@@ -7,8 +7,8 @@ use std::{
 
 use async_trait::async_trait;
 use petstore_domain::{
-    ApiKey, Archive as _, HighestIds, IdempotencyRecord, KeyId, Pet, PetId, RecordPosition,
-    Snapshot, StoreCounts, StoreError, Timestamp, WriterRole,
+    ApiKey, Archive as _, HighestIds, IdempotencyRecord, KeyId, KeyStore as _, Pet, PetId,
+    RecordPosition, Snapshot, StoreCounts, StoreError, StoredKeys, Timestamp, WriterRole,
 };
 use tokio::task::yield_now;
 
@@ -189,6 +189,19 @@ pub(crate) const FLAWS: &[Flaw] = &[
             });
         },
     ),
+    Flaw::new("an older copy of a revoked key revives it", &[MERGED], |it| {
+        it.write_rows.replace(|store, (writer, rows)| async move {
+            let older = rows.keys.clone();
+            let count = store.write_rows(writer, rows).await?;
+            let Some(StoredKeys { mut keys, revision, .. }) = store.load(None).await? else {
+                return Ok(count);
+            };
+            keys.retain(|key| older.iter().any(|it| it.id == key.id && it.revoked_at.is_none()));
+            keys.iter_mut().for_each(|key| key.revoked_at = None);
+            drop(store.save(revision, keys, Vec::new()).await?);
+            Ok(count)
+        });
+    }),
     Flaw::new(
         "records without their animals are refused",
         &["a_replay_returns_the_animal_of_its_request"],

@@ -7,7 +7,10 @@ use std::{
 };
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
-use petstore_domain::{AddError, PetId, PetRepository as _, StoreError};
+use petstore_domain::{
+    AddError, ApiKeySecret, IdempotencyId, IdempotencyRequest, KeyName, NewApiKey, NewPet, PetId,
+    PetRepository as _, PetStatus, StoreError, Timestamp, add_key,
+};
 use petstore_testing::{Etcd, needs};
 
 use crate::support::{add, delete, open, page, put, refusal, rex, try_open, url};
@@ -45,12 +48,21 @@ async fn the_rest_of_a_deleted_store_is_recognized() {
     let etcd = Etcd::start(1).unwrap();
     put(&etcd, "zoo/waiting", "an instance that was not stopped");
     let store = open(&url(&etcd)).await;
-    add(&store).await;
-    for (deleted, key) in [("store", "head"), ("head", "pets/8000000000000001")] {
-        delete(&etcd, &format!("zoo/{deleted}"));
+    let request = IdempotencyRequest::new(IdempotencyId([1; 16]), &rex(), Timestamp(0));
+    let rex = NewPet { status: Some(PetStatus::Sold), ..rex() };
+    store.add(rex, Some(request)).await.unwrap();
+    let name = KeyName::parse("web").unwrap();
+    let key = NewApiKey::new(name, &ApiKeySecret::from_entropy(&[1; 32]), Timestamp(0), None);
+    add_key(&store, key).await.unwrap();
+    delete(&etcd, "zoo/store");
+    for folder in ["expiry", "head", "keys", "pets", "recorded", "records", "status"] {
         let refusal = refusal(&url(&etcd)).await;
-        let says = format!("it holds the key zoo/{key} of a petstore store whose key zoo/store is");
-        assert!(refusal.contains(&says) && refusal.contains("--prefix zoo/'"), "{refusal}");
+        let (key, says) =
+            refusal.split_once("it holds the key zoo/").unwrap().1.split_once(' ').unwrap();
+        assert_eq!(key.split('/').next(), Some(folder), "{refusal}");
+        assert!(says.starts_with("of a petstore store whose key zoo/store is"), "{refusal}");
+        assert!(says.contains("--prefix zoo/'"), "{refusal}");
+        delete(&etcd, &format!("zoo/{key}"));
     }
 }
 

@@ -88,6 +88,22 @@ async fn the_largest_expiry_entry_of_1_2_0_is_purged_at_once() {
     assert_eq!((purged.deleted, purged.more), (62, false));
 }
 
+/// A purge reads 40 expiry entries at most.
+#[needs(etcd)]
+#[tokio::test]
+async fn a_purge_of_many_entries_says_that_more_are_left() {
+    let etcd = Etcd::start(1).unwrap();
+    let store = open(&url(&etcd)).await;
+    for key in 0..41 {
+        let rows = Rows { records: vec![record(key, i64::from(key), 5)], ..Rows::default() };
+        store.write_rows(WriterRole::Service, rows).await.unwrap();
+    }
+    for (deleted, more) in [(40, true), (1, false)] {
+        let purged = store.purge_expired(Timestamp(5), 1000).await.unwrap();
+        assert_eq!((purged.deleted, purged.more), (deleted, more));
+    }
+}
+
 #[needs(etcd)]
 #[tokio::test]
 async fn only_changed_keys_are_read_again() {

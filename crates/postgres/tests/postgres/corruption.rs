@@ -35,6 +35,11 @@ async fn a_broken_animal_is_named_wherever_it_is_read() {
     database.sql("ALTER TABLE pet DROP CONSTRAINT pet_status_check").unwrap();
     database.sql("UPDATE pet SET name = 'Rex', status = 'gone'").unwrap();
     assert!(broken(&store, pet.id).await.contains("its status must be one of"));
+
+    database.sql("ALTER TABLE pet ALTER id TYPE int").unwrap();
+    let unprepared = open(&format!("{}?pgbouncer=true", database.url)).await;
+    let listed = PetRepository::list(&unprepared, query(20, None)).await;
+    assert!(matches!(listed, Err(StoreError::Corrupt(_))), "{listed:?}");
 }
 
 #[needs(postgres)]

@@ -13,7 +13,7 @@ use petstore_testing::{Cluster, Database, Durability, needs};
 use crate::support::{NOW, all, cancel_wait, new_key, new_pet, open, request};
 
 /// The kinds of writes.
-const WRITES: [&str; 9] = [
+const WRITES: [&str; 10] = [
     "add",
     "add a key",
     "roll a key",
@@ -23,6 +23,7 @@ const WRITES: [&str; 9] = [
     "copy two animals",
     "copy a key",
     "copy a record",
+    "change the state",
 ];
 
 /// Makes a write. Each session has its own `seed`, for which [`prepare`] was called before.
@@ -56,6 +57,11 @@ async fn write(
             drop(revoke_keys(store, KeySelector::Name(name), NOW).await?);
         }
         "import" => drop(store.add_new(vec![new_pet("Rex")], None).await?),
+        "change the state" => {
+            let state = store.state().await?;
+            let next = state.next(state.phase.clone());
+            assert!(store.change_state(state.revision, next).await?);
+        }
         _ => drop(store.write_rows(WriterRole::Service, rows).await?),
     }
     Ok(())

@@ -12,6 +12,7 @@ use std::{
 use petstore_domain::{Archive as _, Handover as _, Phase, StoreId, StoreState};
 use petstore_sqlite::{OpenError, SqliteStore};
 use petstore_storage::{Severity, UpgradeMode};
+use rusqlite::Connection;
 
 use crate::support::{Place, add, all, config, open};
 
@@ -92,6 +93,27 @@ async fn reading_a_read_only_file_leaves_nothing_beside_it() {
     set_mode(&place.path(), 0o600);
     as_nobody(&place, "serve", NO_ERROR);
     assert_eq!(all(&place.open()).await.len(), 2);
+}
+
+/// A journal may hold what the file lacks, and this user could not roll it back.
+#[tokio::test]
+async fn a_read_only_file_with_an_unfinished_journal_is_not_read() {
+    let place = Place::new();
+    add(&place.open()).await;
+    let connection = Connection::open(place.path()).unwrap();
+    // Without synchronization, SQLite writes the head of a journal at once.
+    let begins = "PRAGMA journal_mode = DELETE; PRAGMA synchronous = OFF; BEGIN; DELETE FROM pet";
+    connection.execute_batch(begins).unwrap();
+    let crashed = crash(&place);
+    assert!(crashed.beside("-journal").exists());
+    set_mode(&crashed.path(), 0o444);
+    let before = crashed.content();
+    as_nobody(
+        &crashed,
+        "read",
+        "give this user read and write access to the file and its directory",
+    );
+    assert!(crashed.content() == before);
 }
 
 /// A user who may not write the file could not remove the `-shm` that SQLite adds.

@@ -11,7 +11,7 @@ use petstore_domain::{AddError, Added, CategoryId, NewPet, PetId, PetName, Store
 use tokio::{
     runtime::{Builder, Handle},
     sync::oneshot,
-    time::Instant,
+    time::{Instant, timeout},
 };
 
 use super::{Add, Answers, Job, Jobs, MAX_QUEUE, Reply, channel};
@@ -147,10 +147,15 @@ async fn an_abandoned_job_is_left_out() {
 
 #[tokio::test]
 async fn closing_finishes_queued_jobs_and_refuses_new_ones() {
-    let (writer, jobs) = channel::<Rename>(1, Some(TIMEOUT));
-    let waiting = begin(writer.add(pet("a"), None));
-    let ((), (rows, _)) = tokio::join!(writer.close(), write(jobs));
-    assert_eq!((id(waiting.await), &*rows), (1, &["a".to_owned()][..]));
+    let (writer, jobs) = channel::<Rename>(MAX_QUEUE, Some(TIMEOUT));
+    // The mark of the end waits for room in a full queue.
+    let waiting: Vec<_> = (0..MAX_QUEUE).map(|_| begin(writer.add(pet("a"), None))).collect();
+    let closing = async { tokio::join!(writer.close(), write(jobs)).1 };
+    let (rows, _) = timeout(TIMEOUT, closing).await.expect("the mark was lost");
+    assert_eq!(rows.len(), MAX_QUEUE);
+    for answer in waiting {
+        answer.await.unwrap();
+    }
     let refused = writer.add(pet("b"), None).await.unwrap_err();
     assert_eq!(refused.to_string(), "the store cannot answer: the writer has stopped");
     writer.close().await;
