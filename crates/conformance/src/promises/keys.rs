@@ -67,7 +67,8 @@ pub(super) async fn a_digest_of_another_key_is_refused(store: Store) -> PromiseR
     new_key(&store, key(2, "revoked", 0, None)).await?;
     revoke_keys(&*store.keys, by_name("revoked"), at(1)).await?;
     let expected = load(&store).await?;
-    for seed in [1, 2] {
+    // The digests of a live key, of a revoked key, and of the other new key.
+    for seed in [1, 2, 3] {
         let new = |seed, id| key(seed, "again", 5, None).with_id(KeyId(expected.next_id.0 + id));
         let changed = vec![new(3, 0), new(seed, 1)];
         let end = store.keys.save(expected.revision, changed, vec![]).await;

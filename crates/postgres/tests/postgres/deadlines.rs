@@ -7,14 +7,18 @@ use std::{
     time::{Duration, Instant},
 };
 
-use petstore_domain::{AddError, Added, PetRepository, StoreError};
+use petstore_domain::{
+    AddError, Added, KeyId, KeyStore as _, PetRepository, StoreError, load_keys,
+};
 use petstore_postgres::PostgresStore;
 use petstore_testing::{Database, needs};
 use tokio::{task::JoinSet, time};
 
 use crate::{
     proxy::Proxy,
-    support::{SLACK, add, all, new_pet, open, query, recovers, refusal, request, session},
+    support::{
+        NOW, SLACK, add, all, new_key, new_pet, open, query, recovers, refusal, request, session,
+    },
 };
 
 /// Asserts that a read and an addition fail as unavailable.
@@ -29,13 +33,22 @@ async fn calls_are_unavailable(store: &PostgresStore) {
 #[tokio::test(flavor = "multi_thread")]
 async fn calls_that_need_a_locked_table_fail_within_their_deadline() {
     let database = Database::create().unwrap();
-    let store = open(&format!("{}?call_timeout=700ms&statement_timeout=500ms", database.url)).await;
-    let holder = session(&database, "BEGIN; LOCK TABLE pet, idempotency").await;
-    let began = Instant::now();
-    calls_are_unavailable(&store).await;
-    assert!(began.elapsed() < Duration::from_millis(700) + SLACK, "{:?}", began.elapsed());
-    drop(holder);
-    recovers(|| PetRepository::add(&store, new_pet("Bello"), None)).await;
+    for statement_timeout in ["500ms", "1min"] {
+        let parameters = format!("call_timeout=700ms&statement_timeout={statement_timeout}");
+        let store = open(&format!("{}?{parameters}", database.url)).await;
+        let revision = load_keys(&store).await.unwrap().revision;
+        let key = new_key(1, "web").with_id(KeyId(1));
+        let holder = session(&database, "BEGIN; LOCK TABLE pet, idempotency, api_key").await;
+        let began = Instant::now();
+        calls_are_unavailable(&store).await;
+        let saved = store.save(revision, vec![key], Vec::new()).await;
+        assert!(matches!(saved, Err(StoreError::Unavailable(_))), "{saved:?}");
+        let noted = store.note_uses(vec![(KeyId(1), NOW)]).await;
+        assert!(matches!(noted, Err(StoreError::Unavailable(_))), "{noted:?}");
+        assert!(began.elapsed() < 3 * Duration::from_millis(700) + SLACK, "{parameters}");
+        drop(holder);
+        recovers(|| PetRepository::add(&store, new_pet("Bello"), None)).await;
+    }
 }
 
 /// The forgotten transaction holds the lock of the row that every writer locks.
