@@ -33,7 +33,8 @@ async fn calls_are_unavailable(store: &PostgresStore) {
 #[tokio::test(flavor = "multi_thread")]
 async fn calls_that_need_a_locked_table_fail_within_their_deadline() {
     let database = Database::create().unwrap();
-    for statement_timeout in ["500ms", "1min"] {
+    let deadline = "no answer within 700ms";
+    for (statement_timeout, reason) in [("500ms", "due to statement timeout"), ("1min", deadline)] {
         let parameters = format!("call_timeout=700ms&statement_timeout={statement_timeout}");
         let store = open(&format!("{}?{parameters}", database.url)).await;
         let revision = load_keys(&store).await.unwrap().revision;
@@ -41,10 +42,12 @@ async fn calls_that_need_a_locked_table_fail_within_their_deadline() {
         let holder = session(&database, "BEGIN; LOCK TABLE pet, idempotency, api_key").await;
         let began = Instant::now();
         calls_are_unavailable(&store).await;
-        let saved = store.save(revision, vec![key], Vec::new()).await;
-        assert!(matches!(saved, Err(StoreError::Unavailable(_))), "{saved:?}");
-        let noted = store.note_uses(vec![(KeyId(1), NOW)]).await;
-        assert!(matches!(noted, Err(StoreError::Unavailable(_))), "{noted:?}");
+        let saved = store.save(revision, vec![key], Vec::new()).await.unwrap_err().to_string();
+        let noted = store.note_uses(vec![(KeyId(1), NOW)]).await.unwrap_err().to_string();
+        for refusal in [saved, noted] {
+            // On a slow machine, the deadline of the call may be over first.
+            assert!(refusal.contains(reason) || refusal.contains(deadline), "{refusal}");
+        }
         assert!(began.elapsed() < 3 * Duration::from_millis(700) + SLACK, "{parameters}");
         drop(holder);
         recovers(|| PetRepository::add(&store, new_pet("Bello"), None)).await;
