@@ -7,8 +7,8 @@ use std::{
 
 use async_trait::async_trait;
 use petstore_domain::{
-    ApiKey, Archive as _, HighestIds, IdempotencyRecord, KeyId, Pet, PetId, RecordPosition,
-    Snapshot, StoreCounts, StoreError, Timestamp, WriterRole,
+    ApiKey, Archive as _, ArchiveError, HighestIds, IdempotencyRecord, KeyId, Pet, PetId,
+    RecordPosition, Snapshot, StoreCounts, StoreError, Timestamp, WriterRole,
 };
 use tokio::task::yield_now;
 
@@ -99,6 +99,7 @@ const LATER: &str = "a_snapshot_does_not_see_later_writes";
 const MERGED: &str = "a_key_that_is_there_already_is_merged";
 const ORDER: &str = "a_snapshot_holds_everything_in_order";
 const OTHERS: &str = "rows_in_the_place_of_others_are_refused";
+const REOPENED: &str = "reopening_keeps_what_was_acknowledged";
 const WRITTEN: &str = "rows_come_back_and_may_be_written_again";
 
 pub(crate) const FLAWS: &[Flaw] = &[
@@ -150,7 +151,7 @@ pub(crate) const FLAWS: &[Flaw] = &[
     Flaw::new("a write of rows ignores the highest key identifier", &[COPIED], |it| {
         it.write_rows.edit_input(|(_, rows)| rows.highest.key = None);
     }),
-    Flaw::new("reopening a store loses its highest identifiers", &[COPIED], |it| {
+    Flaw::new("reopening a store loses its highest identifiers", &[COPIED, REOPENED], |it| {
         it.reopened = Some(|rows, _| rows.highest = HighestIds::default());
     }),
     Flaw::new(
@@ -205,6 +206,14 @@ pub(crate) const FLAWS: &[Flaw] = &[
     ),
     Flaw::new("a repeated batch is added again", &[BATCH], |it| {
         it.add_new.edit_input(|(_, request)| *request = None);
+    }),
+    Flaw::new("another batch under the id of a record counts as a repeat", &[BATCH], |it| {
+        it.add_new.replace(|store, (pets, request)| async move {
+            match store.add_new(pets, request).await {
+                Err(ArchiveError::Conflict { .. }) => Ok(0),
+                end => end,
+            }
+        });
     }),
     Flaw::new("the record of a batch never expires", &[BATCH], |it| {
         it.add_new.edit_input(|(_, request)| {
