@@ -7,8 +7,8 @@ use std::{
 
 use async_trait::async_trait;
 use petstore_domain::{
-    ApiKey, Archive as _, ArchiveError, HighestIds, IdempotencyRecord, KeyId, Pet, PetId,
-    RecordPosition, Snapshot, StoreCounts, StoreError, Timestamp, WriterRole,
+    ApiKey, Archive as _, HighestIds, IdempotencyRecord, KeyId, Pet, PetId, RecordPosition,
+    Snapshot, StoreCounts, StoreError, Timestamp, WriterRole,
 };
 use tokio::task::yield_now;
 
@@ -206,14 +206,6 @@ pub(crate) const FLAWS: &[Flaw] = &[
     ),
     Flaw::new("a repeated batch is added again", &[BATCH], |it| {
         it.add_new.edit_input(|(_, request)| *request = None);
-    }),
-    Flaw::new("another batch under the id of a record counts as a repeat", &[BATCH], |it| {
-        it.add_new.replace(|store, (pets, request)| async move {
-            match store.add_new(pets, request).await {
-                Err(ArchiveError::Conflict { .. }) => Ok(0),
-                end => end,
-            }
-        });
     }),
     Flaw::new("the record of a batch never expires", &[BATCH], |it| {
         it.add_new.edit_input(|(_, request)| {

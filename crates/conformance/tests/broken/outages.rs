@@ -2,7 +2,7 @@
 
 use std::sync::atomic::Ordering;
 
-use petstore_domain::{CategoryId, NewPet, PetName, PetRepository as _, StoreError};
+use petstore_domain::{PetRepository as _, StoreError};
 
 use crate::flaw::Flaw;
 
@@ -24,14 +24,6 @@ pub(crate) const FLAWS: &[Flaw] = &[
     }),
     Flaw::new("a write is acknowledged during an outage", OUTAGE, |it| {
         it.unreachable.replace(|_, ()| async { Ok(()) });
-    }),
-    Flaw::new("an addition during an outage is stored without its record", OUTAGE, |it| {
-        it.unreachable.replace(|store, ()| async move {
-            let name = PetName::parse("Rex").unwrap();
-            let _ =
-                store.add(NewPet { name, category_id: CategoryId(1), status: None }, None).await;
-            Err(gone())
-        });
     }),
     Flaw::new("additions still fail after an outage", OUTAGE, |it| {
         it.unreachable.replace(|store, ()| async move {
