@@ -111,6 +111,7 @@ const LATER: &str = "a_snapshot_does_not_see_later_writes";
 const MERGED: &str = "a_key_that_is_there_already_is_merged";
 const ORDER: &str = "a_snapshot_holds_everything_in_order";
 const OTHERS: &str = "rows_in_the_place_of_others_are_refused";
+const REOPENED: &str = "reopening_keeps_what_was_acknowledged";
 const WRITTEN: &str = "rows_come_back_and_may_be_written_again";
 
 pub(crate) const FLAWS: &[Flaw] = &[
@@ -165,7 +166,7 @@ pub(crate) const FLAWS: &[Flaw] = &[
     Flaw::new("a write of rows ignores the highest key identifier", &[COPIED], |it| {
         it.write_rows.edit_input(|(_, rows)| rows.highest.key = None);
     }),
-    Flaw::new("reopening a store loses its highest identifiers", &[COPIED], |it| {
+    Flaw::new("reopening a store loses its highest identifiers", &[COPIED, REOPENED], |it| {
         it.reopened = Some(|rows, _| rows.highest = HighestIds::default());
     }),
     Flaw::new(

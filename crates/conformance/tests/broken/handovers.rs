@@ -6,7 +6,8 @@ use std::{
 };
 
 use petstore_domain::{
-    Added, Archive as _, Handover as _, PetRepository as _, Phase, StoreState, WriterRole,
+    Added, Archive as _, CatalogueVersion, Handover as _, PetRepository as _, Phase, StoreState,
+    WriterRole,
 };
 use petstore_memory::MemoryStore;
 use tokio::task::yield_now;
@@ -78,6 +79,12 @@ pub(crate) const FLAWS: &[Flaw] = &[
         },
     )
     .on_one_thread(),
+    Flaw::new("a sealed store finds animals", &[REFUSES], |it| {
+        it.find.replace(|store, id| async move { unfenced(&store, store.find(id)).await });
+    }),
+    Flaw::new("a list of a sealed store has a version", &[READS], |it| {
+        it.list.edit_output(|_, _, list| list.version = list.version.or(Some(CatalogueVersion(7))));
+    }),
     Flaw::new("a handle notices only its own changes of the state", &[REFUSES, SEALS], |it| {
         it.change_state.replace(|store, (expected, new)| async move {
             store.own.flag.store(!new.phase.is_open(), Ordering::SeqCst);
@@ -128,6 +135,21 @@ pub(crate) const FLAWS: &[Flaw] = &[
         });
     }),
     Flaw::new(
+        "a change of the state compares the revision in one transaction and writes in another",
+        &[REPLACED],
+        |it| {
+            it.change_state.replace(|store, (expected, new)| async move {
+                if store.state().await?.revision != expected {
+                    return Ok(false);
+                }
+                yield_now().await;
+                let expected = store.state().await?.revision;
+                store.change_state(expected, new).await
+            });
+        },
+    )
+    .on_one_thread(),
+    Flaw::new(
         "a change of the state ignores the new revision, and stores the next one",
         &[REPLACED],
         |it| it.change_state.edit_input(|(expected, new)| new.revision = *expected + 1),
@@ -149,6 +171,16 @@ pub(crate) const FLAWS: &[Flaw] = &[
                 state.rewrites = 0;
             }
         });
+    }),
+    Flaw::new("no write of rows is a rewrite", &[REWRITES], |it| {
+        it.state.edit_output(|_, (), state| state.rewrites = 0);
+    }),
+    Flaw::new("an addition is a rewrite", &[REWRITES], |it| {
+        it.add.replace(|store, (pet, request)| async move {
+            store.notes.count.fetch_add(1, Ordering::SeqCst);
+            store.add(pet, request).await
+        });
+        add_rewrites(it);
     }),
     Flaw::new("every write of rows is a rewrite", &[REWRITES], |it| {
         it.write_rows.replace(|store, (writer, rows)| async move {

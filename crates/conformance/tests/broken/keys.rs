@@ -40,6 +40,11 @@ fn mask_revision(it: &mut Faults, mask: fn(&Handle, &StoredKeys) -> u128) {
     });
 }
 
+/// Returns a revision that only a new key changes.
+fn without_count(loaded: &StoredKeys) -> u128 {
+    loaded.revision.0 >> 64 << 64 | u128::from(loaded.next_id.0.unsigned_abs()) << 32
+}
+
 /// Saves over any stored revision.
 async fn force(
     store: &MemoryStore,
@@ -62,6 +67,7 @@ const ONE_SAVE: &str = "of_saves_over_one_revision_one_is_kept";
 const REVISION: &str = "a_revision_never_comes_back";
 const RING: &str = "a_key_ring_follows_every_change";
 const USES: &str = "a_save_keeps_the_latest_use";
+const WRITTEN: &str = "rows_come_back_and_may_be_written_again";
 
 pub(crate) const FLAWS: &[Flaw] = &[
     Flaw::new("every key is loaded with full rights", &[GIVEN], |it| {
@@ -140,6 +146,18 @@ pub(crate) const FLAWS: &[Flaw] = &[
             let uses = loaded.keys.iter().filter_map(|key| key.last_used_at);
             loaded.revision.0 ^ u128::from(uses.map(|at| at.0).sum::<i64>().unsigned_abs()) << 32
         });
+    }),
+    Flaw::new("a revocation does not change the revision", &[REVISION], |it| {
+        mask_revision(it, |_, loaded| without_count(loaded) + loaded.keys.len() as u128);
+    }),
+    Flaw::new("a removal does not change the revision", &[REVISION], |it| {
+        mask_revision(it, |_, loaded| {
+            let revoked = loaded.keys.iter().filter(|key| key.revoked_at.is_some());
+            without_count(loaded) + revoked.count() as u128
+        });
+    }),
+    Flaw::new("the revision never changes", &[REVISION, WRITTEN], |it| {
+        mask_revision(it, |_, loaded| loaded.revision.0 >> 64);
     }),
     Flaw::new("the revision is computed from the keys", &[REVISION], |it| {
         mask_revision(it, |_, loaded| {

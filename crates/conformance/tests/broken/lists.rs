@@ -66,7 +66,7 @@ pub(crate) const FLAWS: &[Flaw] = &[
     }),
     Flaw::new("a later page lacks its first animal if another animal was added", &[WALK], |it| {
         it.list.replace(|store, query| async move {
-            let mut list = store.list(query.clone()).await?;
+            let mut list = store.list(query).await?;
             let seen = mem::replace(&mut store.own.seen.lock().unwrap().version, list.version);
             if query.after.is_some() && seen != list.version && !list.value.pets.is_empty() {
                 list.value.pets.remove(0);

@@ -1,8 +1,8 @@
 //! Flaws of idempotency.
 
 use petstore_domain::{
-    AddError, Added, Archive as _, IdempotencyRecord, IdempotencyRequest, PetRepository as _,
-    Purged, Rows, StoreError, Timestamp, WriterRole,
+    AddError, Added, Archive as _, IdempotencyRecord, IdempotencyRequest, PetId,
+    PetRepository as _, Purged, Rows, StoreError, Timestamp, WriterRole,
 };
 use petstore_memory::MemoryStore;
 use tokio::task::yield_now;
@@ -169,6 +169,19 @@ pub(crate) const FLAWS: &[Flaw] = &[
         "a replay returns the present row, not the animal as the request added it",
         &[REPLAY],
         |it| replay_rows(it, false),
+    ),
+    Flaw::new(
+        "the identifier of a deleted animal is assigned again",
+        &["a_record_outlasts_its_deleted_animal"],
+        |it| {
+            it.add.replace(|store, (pet, request)| async move {
+                let last = store.snapshot().await?.pets(None, u32::MAX).await?.pop();
+                let next = PetId(last.map_or(1, |last| last.id.0 + 1));
+                let added = store.add(pet.clone(), request).await?;
+                let again = Added::Created(pet.with_id(next));
+                Ok(if matches!(added, Added::Created(_)) { again } else { added })
+            });
+        },
     ),
     Flaw::new(
         "a replay fails if its animal has no row",

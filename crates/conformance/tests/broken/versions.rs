@@ -99,6 +99,9 @@ pub(crate) const FLAWS: &[Flaw] = &[
     Flaw::new("a list has no version", &[AT_ONCE, READS], |it| {
         it.list.edit_output(|_, _, list| list.version = None);
     }),
+    Flaw::new("finding an animal returns no version", &[AT_ONCE], |it| {
+        it.find.edit_output(|_, _, found| found.version = None);
+    }),
     Flaw::new(
         "the first version after a pause of two seconds is old",
         &["after_a_pause_the_version_is_not_an_old_one"],

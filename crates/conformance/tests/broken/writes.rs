@@ -16,8 +16,9 @@ use crate::{
 };
 
 /// Writes rows, and calls `refused` for the rows that the store refuses.
-fn refused_rows<F>(it: &mut Faults, refused: fn(Handle, Rows, ArchiveError) -> F)
+fn refused_rows<C, F>(it: &mut Faults, refused: C)
 where
+    C: Fn(Handle, Rows, ArchiveError) -> F + Copy + Send + Sync + 'static,
     F: Future<Output = Result<u64, ArchiveError>> + Send + 'static,
 {
     it.write_rows.replace(move |store, (writer, rows)| async move {
@@ -37,6 +38,16 @@ async fn refused(
     let ArchiveError::OtherPet(id) = error else { return None };
     let stored = store.find(*id).await.unwrap().value;
     Some((rows.pets.iter().find(|pet| pet.id == *id)?.clone(), stored))
+}
+
+/// Accepts a refused animal that `is_same` as the stored one, and keeps the stored one.
+fn accept_same(it: &mut Faults, is_same: fn(&Pet, &Pet) -> bool) {
+    refused_rows(it, move |store, rows, error| async move {
+        match refused(&store, &rows, &error).await {
+            Some((pet, Some(stored))) if is_same(&pet, &stored) => Ok(0),
+            _ => Err(error),
+        }
+    });
 }
 
 async fn ids(store: &MemoryStore) -> Result<Vec<PetId>, StoreError> {
@@ -215,16 +226,13 @@ pub(crate) const FLAWS: &[Flaw] = &[
         },
     ),
     Flaw::new("an animal that differs in its status counts as the same", OVERWRITES, |it| {
-        refused_rows(it, |store, rows, error| async move {
-            match refused(&store, &rows, &error).await {
-                Some((pet, Some(stored)))
-                    if stored.name == pet.name && stored.category_id == pet.category_id =>
-                {
-                    Ok(0)
-                }
-                _ => Err(error),
-            }
-        });
+        accept_same(it, |a, b| a.name == b.name && a.category_id == b.category_id);
+    }),
+    Flaw::new("an animal that differs in its name counts as the same", OVERWRITES, |it| {
+        accept_same(it, |a, b| a.category_id == b.category_id && a.status == b.status);
+    }),
+    Flaw::new("an animal that differs in its category counts as the same", OVERWRITES, |it| {
+        accept_same(it, |a, b| a.name == b.name && a.status == b.status);
     }),
     Flaw::new("of refused rows, all animals but the last are stored", OVERWRITES, |it| {
         refused_rows(it, |store, mut rows, error| async move {

@@ -105,7 +105,7 @@ mod tests {
     use crate::{
         ApiKey, KeyChangeError, KeyId, KeyRevision, KeySelector, MockKeyStore, NewApiKey,
         SaveOutcome, StoreError, StoredKeys, Timestamp,
-        access::tests::{key, name, secret},
+        access::tests::{corrupt, key, name, secret},
     };
 
     const NOW: Timestamp = Timestamp(1_800_000_000_000);
@@ -118,10 +118,12 @@ mod tests {
     async fn the_first_key_is_added_only_to_a_store_without_keys() {
         let revoked = ApiKey { revoked_at: Some(NOW), ..key(1, "web", None) };
         let ways = [(vec![], true), (vec![key(1, "web", None)], false), (vec![revoked], false)];
-        for (stored, is_added) in ways {
+        let ways = ways.map(|(stored, is_added)| (StoredKeys::from(stored), is_added));
+        let unread = StoredKeys { corrupt: vec![corrupt(1, "app")], ..vec![].into() };
+        for (stored, is_added) in ways.into_iter().chain([(unread, false)]) {
             let mut keys = MockKeyStore::new();
             let loaded = stored.clone();
-            keys.expect_load().returning(move |_| Ok(Some(loaded.clone().into())));
+            keys.expect_load().returning(move |_| Ok(Some(loaded.clone())));
             let saves = usize::from(is_added);
             keys.expect_save().times(saves).returning(|_, _, _| Ok(SaveOutcome::Saved));
             let added = add_first_key(&keys, new()).await.unwrap();

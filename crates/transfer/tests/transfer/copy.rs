@@ -4,7 +4,7 @@ use std::{ops::ControlFlow, sync::Arc, time::Duration};
 
 use petstore_domain::{
     Archive, ArchiveError, Fingerprint, Handover as _, IdempotencyRecord, KeyId, KeySelector,
-    Phase, Rows, StoreError, load_keys, revoke_keys,
+    Phase, Rows, StoreError, StoreId, load_keys, revoke_keys,
 };
 use petstore_memory::MemoryStore;
 use petstore_transfer::{
@@ -49,6 +49,8 @@ async fn a_copy_holds_all_but_expired_records_and_a_repeated_copy_changes_nothin
     let web = key(&from, 1, "web").await;
     let old = add(&from, "Old", Some((id(1), START.minus(Duration::from_hours(24))))).await;
     add(&from, "New", Some((id(2), START))).await;
+    let gone = add(&from, "Gone", None).await.id;
+    assert!(from.delete_pet(gone));
 
     let copied = copy(&from, to.clone()).await.unwrap();
     assert_eq!(copied, CopySummary { found: 0, pets: 5, keys: 1, records: 1, was_marked: false });
@@ -59,7 +61,7 @@ async fn a_copy_holds_all_but_expired_records_and_a_repeated_copy_changes_nothin
     let again = copy(&from, to.clone()).await.unwrap();
     assert_eq!(again, CopySummary { found: 5, pets: 0, ..copied });
     assert_eq!(held(&*to).await, theirs);
-    assert_eq!(add(&to, "Next", None).await.id.0, 6);
+    assert_eq!(add(&to, "Next", None).await.id.0, 7);
     assert_eq!((web.id, key(&to, 2, "next").await.id), (KeyId(1), KeyId(2)));
 }
 
@@ -147,8 +149,11 @@ async fn a_target_with_an_equally_old_record_of_another_animal_is_refused() {
 async fn a_target_with_a_state_is_open_again_after_the_copy() {
     let (from, to) = (store(), store());
     fill(&from, 3).await;
+    let state = to.state().await.unwrap();
+    let open = Phase::Open { from: Some(StoreId([7; 16])) };
+    assert!(to.change_state(state.revision, state.next(open.clone())).await.unwrap());
     assert_eq!(copy_with_states(&from, &to).await.unwrap().pets, 3);
-    assert!(to.state().await.unwrap().phase.is_open());
+    assert_eq!(to.state().await.unwrap().phase, open);
     assert_eq!(held(&*from).await, held(&*to).await);
 }
 

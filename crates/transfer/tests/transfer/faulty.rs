@@ -59,6 +59,8 @@ pub(crate) struct Faulty {
     left: AtomicI64,
     /// The number of reads of the state.
     pub(crate) reads: AtomicUsize,
+    /// The number of written rows.
+    pub(crate) written: AtomicUsize,
     pub(crate) is_frozen: AtomicBool,
     /// The old store, whose seal triggers a fault.
     old: Arc<MemoryStore>,
@@ -68,9 +70,9 @@ impl Faulty {
     pub(crate) fn new(store: &Arc<MemoryStore>, old: &Arc<MemoryStore>, fault: Fault) -> Arc<Self> {
         let left = if let Fault::FailsAfter(batches) = fault { batches } else { 1 };
         let (store, old) = (store.clone(), old.clone());
-        let (left, reads, is_frozen) =
-            (AtomicI64::new(left), AtomicUsize::new(0), AtomicBool::new(false));
-        Arc::new(Self { store, fault, left, reads, is_frozen, old })
+        let (left, is_frozen) = (AtomicI64::new(left), AtomicBool::new(false));
+        let [reads, written] = [0; 2].map(AtomicUsize::new);
+        Arc::new(Self { store, fault, left, reads, written, is_frozen, old })
     }
 
     fn is_due(&self, fault: Fault) -> bool {
@@ -130,6 +132,7 @@ impl Archive for Faulty {
     async fn write_rows(&self, writer: WriterRole, batch: Rows) -> Result<u64, ArchiveError> {
         let count = batch.pets.len() + batch.keys.len() + batch.records.len();
         assert!(count <= self.max_batch(), "{count} rows in one call");
+        self.written.fetch_add(count, Ordering::SeqCst);
         if self.fault == Fault::IsSlow {
             sleep(Duration::from_millis(batch.pets.len() as u64)).await;
         }

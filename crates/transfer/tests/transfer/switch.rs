@@ -67,7 +67,13 @@ async fn a_frozen_next_store_does_not_delay_the_return_to_the_first_one() {
     let both = service(&stores.from, &to).await;
     let sealed = stores.seal().await;
     sleep(Duration::from_millis(700)).await;
+    assert!(both.next_is_reachable());
     state.is_frozen.store(true, Ordering::SeqCst);
+    let began = Instant::now();
+    both.list(PetQuery::default()).await.unwrap_err();
+    assert_eq!(began.elapsed(), Duration::from_secs(1));
+    sleep(Duration::from_millis(50)).await;
+    assert!(!both.next_is_reachable());
     let adding = tokio::spawn({
         let both = both.clone();
         async move { both.add(new_pet("Rex"), None).await.map(|_| Instant::now()) }

@@ -9,8 +9,8 @@ use mockall::predicate::eq;
 use super::KeyRing;
 use crate::{
     ApiKey, ApiKeySecret, AuthenticationError, Caller, KeyChanges, KeyId, KeyLabel, KeyMark,
-    KeyRevision, KeyRights, MAX_KEYS_PER_SAVE, ManualClock, MockKeyStore, NamedKey, ServiceKey,
-    StoreError, StoredKeys, Timestamp,
+    KeyRevision, KeyRights, MAX_KEYS_PER_SAVE, ManualClock, MockKeyStore, NamedKey, RevokedUse,
+    ServiceKey, StoreError, StoredKeys, Timestamp,
     access::tests::{corrupt, key, name, secret},
 };
 
@@ -262,11 +262,12 @@ async fn uses_of_many_keys_are_written_in_several_calls() {
 
 #[tokio::test]
 async fn refusals_of_revoked_keys_are_counted() {
-    let (ring, _clock) = holding(vec![stored(1), revoked(2)]).await;
-    for seed in [1, 2, 2, 3] {
+    let expired = key(3, "web", Some(START.0));
+    let (ring, _clock) = holding(vec![stored(1), revoked(2), expired]).await;
+    for seed in [1, 2, 2, 3, 4] {
         ring.note_refusal(&secret(seed));
     }
-    let taken: Vec<_> = ring.take_revoked_uses().iter().map(|used| (used.id, used.uses)).collect();
-    assert_eq!(taken, [(KeyId(2), 2)]);
+    let taken = RevokedUse { id: KeyId(2), name: name("web"), uses: 2 };
+    assert_eq!(ring.take_revoked_uses(), [taken]);
     assert_eq!(ring.take_revoked_uses(), []);
 }
