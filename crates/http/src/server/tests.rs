@@ -17,7 +17,7 @@ use tokio_rustls::{
 use tracing::Level;
 
 use super::{
-    Server,
+    DrainOutcome, Server,
     listener::{Listener, close},
 };
 use crate::{
@@ -205,6 +205,25 @@ async fn connections_of_every_socket_are_counted_and_limited() {
         };
         setup.run(test).await;
     }
+}
+
+#[tokio::test]
+async fn a_drain_reports_the_connections_that_it_cuts_off() {
+    let pets = SlowPets { takes: Duration::MAX, ..SlowPets::default() };
+    let under_way = Arc::clone(&pets.under_way);
+    let limits = Limits { shutdown_grace: SHORT, ..Limits::default() };
+    let settings = Settings { limits, ..Settings::default() };
+    let server = Server::new(ports(pets, MockAuthenticator::new()), settings);
+    let listener = listener().await;
+    let place = Place::Tcp(listener.local_addr().unwrap());
+    let _streams = [place.ask("/readyz").await, place.ask("/readyz").await];
+    let shutdown = async {
+        while Arc::strong_count(&under_way) < 3 {
+            sleep(Duration::from_millis(1)).await;
+        }
+    };
+    let outcome = server.run(vec![listener.into()], shutdown).await;
+    assert_eq!(outcome, DrainOutcome::CutOff { connections: 2 });
 }
 
 #[tokio::test]

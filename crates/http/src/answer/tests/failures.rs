@@ -128,7 +128,17 @@ async fn the_duration_of_a_late_head_is_its_limit() {
     let limit = Duration::from_secs(7);
     tokio::time::advance(limit).await;
     let answer = late_head(&state, Peer::Unix, limit);
-    assert!(answer.contains("within 7s"), "{answer}");
+    let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+    let (lines, request_id) = head.rsplit_once("\r\nx-request-id: ").unwrap();
+    let expected = format!(
+        "HTTP/1.1 408 Request Timeout\r\ncontent-type: application/json\r\n\
+         content-length: {}\r\ncache-control: private, no-cache\r\n\
+         x-content-type-options: nosniff\r\nconnection: close\r\n\
+         date: Thu, 01 Jan 1970 00:00:00 GMT",
+        body.len(),
+    );
+    assert_eq!((lines, request_id.len()), (&*expected, 32));
+    assert!(body.contains("within 7s"), "{body}");
     let sum = "petstore_http_request_duration_seconds_sum{route=\"none\"} 7\n";
     assert!(metrics_of(&state).contains(sum));
 }
