@@ -207,6 +207,8 @@ async fn every_link_begins_with_the_path_prefix_of_the_public_url() {
             let expected = start.replacen('/', &format!("{root}/"), 1);
             let link = answer.header(header).unwrap();
             assert!(link.starts_with(&expected), "{method} {path}: {link}");
+            assert_eq!(answer.status == 307, path == "/", "{path}");
+            assert_eq!(answer.status == 308, path == "/docs/", "{path}");
         }
     }
 }

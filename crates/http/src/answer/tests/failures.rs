@@ -1,7 +1,7 @@
 //! Internal failures: the response, the metrics and the log line of each kind of failure at each place. Also a
 //! draining service, and the duration of a late head.
 
-use std::{sync::Arc, time::Duration};
+use std::{panic::panic_any, sync::Arc, time::Duration};
 
 use hyper::{Method, StatusCode};
 use petstore_domain::{
@@ -62,12 +62,13 @@ fn metrics_of(state: &State) -> String {
 
 #[tokio::test]
 async fn a_failure_anywhere_is_answered_counted_and_logged_once() {
-    let table: [Failure; 5] = [
+    let table: [Failure; 6] = [
         (|| StoreError::unavailable("/secret/path"), 503, "unavailable", true),
         (|| StoreError::sealed("/secret/path"), 503, "unavailable", true),
         (|| StoreError::Refused("/secret/path".into()), 500, "internal", true),
         (|| StoreError::corrupt("/secret/path", "be good"), 500, "internal", true),
         (|| panic!("/secret/path"), 500, "internal", false),
+        (|| panic_any("/secret/path".to_owned()), 500, "internal", false),
     ];
     for (fail, status, code, by_store) in table {
         for (method, path, in_authentication) in PLACES {

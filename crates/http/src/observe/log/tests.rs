@@ -169,6 +169,10 @@ async fn the_access_log_setting_decides_the_lines_of_failed_handshakes() {
             choice == AccessLog::Errors,
             "{lines:?}"
         );
+        for budget in [&observer.refusal_lines, &observer.failure_lines] {
+            let lines = (0..200).filter(|_| budget.take(None).is_some()).count();
+            assert_eq!(lines, 100, "a handshake takes no line of requests");
+        }
     }
 }
 
