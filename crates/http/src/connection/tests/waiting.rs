@@ -144,6 +144,8 @@ async fn at_the_bound_further_requests_of_a_greedy_connection_are_refused() {
     // REFUSED_STREAM allows the client to send the request again.
     assert_eq!(refused, (8..20).map(|n| (2 * n + 1, 7)).collect::<Vec<_>>());
     assert_eq!(service.waiting_bodies.bytes(), 32 * 1024);
+    // Request bodies have a limit of their own.
+    assert_eq!(service.body_memory.available_permits(), Limits::default().max_buffered_bodies);
     let mut modest = http2_client(connect_in(&service, 1 << 14).0).await;
     assert_eq!(modest.send_request(get_request("/readyz")).await.unwrap().status(), 200);
     drop(greedy);

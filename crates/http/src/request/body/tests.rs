@@ -17,23 +17,11 @@ use tokio::{
 };
 
 use super::RequestBody;
-use crate::{
-    request::tests::headers_of,
-    response::error::ErrorCode,
-    settings::{Limits, Settings},
-    state::{State, tests::unused_ports},
-};
+use crate::{request::tests::headers_of, response::error::ErrorCode};
 
 const SOON: Duration = Duration::from_millis(20);
 /// A time limit that only an endless read exceeds.
 const GENEROUS: Duration = Duration::from_mins(1);
-
-#[test]
-fn bodies_have_a_limit_of_memory_of_their_own() {
-    let limits = Limits { max_buffered_bodies: 7, ..Limits::default() };
-    let state = State::new(unused_ports(), Settings { limits, ..Settings::default() }, None);
-    assert_eq!(state.body_memory.available_permits(), 7);
-}
 
 /// A body of some pieces. With `stuck`, the body never ends.
 struct Pieces {
