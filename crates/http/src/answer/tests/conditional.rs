@@ -72,7 +72,7 @@ async fn a_tag_or_an_asterisk_matches_an_animal_but_no_missing_animal() {
 
 #[tokio::test]
 async fn a_large_animal_is_sent_in_gzip_with_the_name_of_the_coding_and_both_forms_are_weighed() {
-    let large = Pet { name: PetName::parse(&"🐶".repeat(255)).unwrap(), ..rex() };
+    let large = Pet { name: PetName::parse("🐶".repeat(255)).unwrap(), ..rex() };
     let mut pets = MockPetService::new();
     pets.expect_version().return_const(VERSION);
     let found = Versioned { value: Some(large), version: Some(VERSION) };
