@@ -9,6 +9,7 @@ const PAGES: [&str; 2] = ["/docs", "/catalogue"];
 fn a_page_is_sent_with_its_policy() {
     let server = Server::in_memory();
     let client = server.client();
+    let mut policies = Vec::new();
     for path in PAGES {
         let answer = client.get(path).anonymous().send().is(200);
         assert_eq!(answer.must("content-type"), "text/html; charset=utf-8", "{path}");
@@ -18,5 +19,7 @@ fn a_page_is_sent_with_its_policy() {
         for part in ["default-src 'none'; script-src 'sha256-", "; frame-ancestors 'none'"] {
             assert!(policy.contains(part) && !policy.contains("unsafe"), "{path}: {policy}");
         }
+        policies.push(policy.to_owned());
     }
+    assert_ne!(policies[0], policies[1], "each page has its own scripts");
 }

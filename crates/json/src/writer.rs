@@ -86,7 +86,9 @@ mod tests {
         assert_eq!(pet_to_json(&rex), json.as_bytes());
         let sold = Pet { status: Some(PetStatus::Sold), ..rex.clone() };
         let with_status = json.replace('}', r#","status":"sold"}"#);
-        assert_eq!(pets_to_json(&[sold, rex]), format!("[{with_status},{json}]").as_bytes());
+        let list = pets_to_json(&[sold, rex]);
+        assert_eq!(list, format!("[{with_status},{json}]").as_bytes());
+        assert_eq!(list.capacity(), list.len());
         assert_eq!(pets_to_json(&[]), b"[]");
     }
 

@@ -3,7 +3,7 @@ mod conditional;
 mod cors;
 mod failures;
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use hyper::{HeaderMap, Method, Request, StatusCode};
@@ -12,9 +12,11 @@ use petstore_domain::{
     PetId, PetPage, PetService, Versioned,
     mocks::{idempotency, new_pet, predicate},
 };
-use tokio::time::{Instant, timeout};
+use tokio::time::{Instant, sleep, timeout};
 
 use crate::{
+    observe::metrics::Metrics,
+    route::operations,
     settings::{GetPetSunset, Limits, Settings, StaticFile},
     state::{
         State,
@@ -63,9 +65,20 @@ fn state(pets: impl PetService + 'static, sunset: GetPetSunset) -> State {
     State::new(ports, settings, None)
 }
 
+/// Returns the answer, which must have the header that its status demands.
 async fn ask(state: &State, request: Request<String>) -> Answer {
     let (head, body) = super::ask(state, request).await.into_parts();
-    Answer { status: head.status, headers: head.headers, body }
+    let answer = Answer { status: head.status, headers: head.headers, body };
+    for (name, statuses) in [
+        ("retry-after", &[429, 503][..]),
+        ("www-authenticate", &[401, 403]),
+        ("accept-post", &[415]),
+    ] {
+        let is_needed = statuses.contains(&answer.status.as_u16());
+        assert_eq!(answer.header(name).is_some(), is_needed, "{name} {}", answer.status);
+    }
+    assert!([None, Some("1")].contains(&answer.header("retry-after")));
+    answer
 }
 
 fn request(method: &Method, path: &str, headers: &[(&str, &str)], body: &str) -> Request<String> {
@@ -108,7 +121,8 @@ async fn a_request_with_many_errors_is_refused_for_the_first_in_the_documented_o
     let big = &" ".repeat(65537);
     let text = ("content-type", "text/plain");
     let bad_key = ("idempotency-key", "a b");
-    let table: [Row<'_>; 11] = [
+    let table: [Row<'_>; 12] = [
+        (&Method::POST, "/v1/none?x=1", &[text, ("host", "other")], "", "invalid_request"),
         (&Method::POST, "/v1/none?x=1", &[text], big, "route_not_found"),
         (&Method::DELETE, "/v1/pets/7?x=1", &[text], big, "method_not_allowed"),
         (&Method::GET, "/v1/pets/7?x=1", &[text], big, "operation_removed"),
@@ -125,6 +139,8 @@ async fn a_request_with_many_errors_is_refused_for_the_first_in_the_documented_o
     for (method, path, headers, body, code) in table {
         let answer = ask(&state, request(method, path, headers, body)).await;
         assert_eq!(answer.code(), code, "{method} {path} {headers:?}");
+        // The bytes after an ambiguous head may not be a request.
+        assert!(code != "invalid_request" || answer.header("connection") == Some("close"));
     }
 }
 
@@ -152,6 +168,12 @@ async fn every_answer_of_get_pet_announces_the_deprecation_and_a_planned_end() {
                 assert_eq!(answer.header("sunset"), date, "{sunset:?}");
                 let successor = "</v1/pets?status=available>; rel=\"successor-version\"";
                 assert_eq!(answer.header("link"), Some(successor));
+                let condition = [("if-none-match", "*")];
+                let again = ask(&state, request(&method, path, &condition, "")).await;
+                assert_eq!(again.status == 304, status == StatusCode::OK, "{path}");
+                for name in ["deprecation", "sunset", "link"] {
+                    assert_eq!(again.header(name), answer.header(name), "{path} {name}");
+                }
             }
         }
         let other = ask(&state, request(&Method::OPTIONS, "/v1/pets/7", &[], "")).await;
@@ -186,6 +208,8 @@ async fn every_link_begins_with_the_path_prefix_of_the_public_url() {
             let expected = start.replacen('/', &format!("{root}/"), 1);
             let link = answer.header(header).unwrap();
             assert!(link.starts_with(&expected), "{method} {path}: {link}");
+            assert_eq!(answer.status == 307, path == "/", "{path}");
+            assert_eq!(answer.status == 308, path == "/docs/", "{path}");
         }
     }
 }
@@ -245,6 +269,8 @@ async fn a_slow_request_is_answered_503_at_its_time_limit() {
     let pets = SlowPets { takes: Duration::MAX, ..SlowPets::default() };
     let mut state = state(pets, GetPetSunset::Off);
     state.settings.limits.request_timeout = Duration::from_secs(5);
+    let metrics = Arc::new(Metrics::new(operations()).unwrap());
+    state.metrics = Some(Arc::clone(&metrics));
     for request in [
         request(&Method::GET, "/v1/pets", &[], ""),
         request(&Method::GET, "/v1/pets/7", &[], ""),
@@ -252,8 +278,13 @@ async fn a_slow_request_is_answered_503_at_its_time_limit() {
         request(&Method::GET, "/readyz", &[], ""),
     ] {
         let began = Instant::now();
-        let answer = timeout(Duration::from_hours(1), ask(&state, request)).await;
-        let answer = answer.expect("the request is answered");
+        let under_way = async {
+            sleep(Duration::from_secs(4)).await;
+            assert_eq!(metrics.series.in_flight.get(), 1);
+        };
+        let answered = timeout(Duration::from_hours(1), ask(&state, request));
+        let answer = tokio::join!(answered, under_way).0.expect("the request is answered");
+        assert_eq!(metrics.series.in_flight.get(), 0);
         assert_eq!(answer.code(), "unavailable");
         assert!(answer.header("retry-after").is_some());
         let took = began.elapsed();

@@ -52,8 +52,14 @@ mod tests {
 
     #[test]
     fn the_layout_stays_readable_across_versions() {
-        let position = CursorPosition { after: PetId(20), status: Some(PetStatus::Sold) };
-        assert_eq!(decode("AQMAAAAAAAAAFC8f6_A"), Some(position));
+        for (text, status) in [
+            ("AQAAAAAAAAAAFBaS1zU", None),
+            ("AQEAAAAAAAAAFAHpw3Y", Some(PetStatus::Available)),
+            ("AQIAAAAAAAAAFDhk_7M", Some(PetStatus::Pending)),
+            ("AQMAAAAAAAAAFC8f6_A", Some(PetStatus::Sold)),
+        ] {
+            assert_eq!(decode(text), Some(CursorPosition { after: PetId(20), status }));
+        }
     }
 
     #[test]

@@ -134,25 +134,30 @@ mod tests {
     use std::{cell::Cell, io, time::Duration};
 
     use tokio::time::Instant;
+    use tracing::subscriber::set_default;
 
     use super::{ACCEPT_PAUSE, accept_with_retry};
+    use crate::observe::log::tests::Lines;
 
     #[tokio::test(start_paused = true)]
-    async fn only_an_error_of_the_listener_delays_the_next_connection() {
+    async fn only_an_error_of_the_listener_delays_the_next_connection_and_is_logged_once() {
         for (kind, pause) in [
             (io::ErrorKind::ConnectionAborted, Duration::ZERO),
             (io::ErrorKind::ConnectionReset, Duration::ZERO),
+            (io::ErrorKind::ConnectionRefused, Duration::ZERO),
             (io::ErrorKind::Interrupted, Duration::ZERO),
             (io::ErrorKind::OutOfMemory, ACCEPT_PAUSE),
         ] {
-            let (calls, began) = (Cell::new(0), Instant::now());
+            let (calls, began, lines) = (Cell::new(0), Instant::now(), Lines::default());
+            let _guard = set_default(lines.clone());
             let accept = || {
                 calls.set(calls.get() + 1);
-                let first = calls.get() == 1;
-                async move { if first { Err(kind.into()) } else { Ok(()) } }
+                let fails = calls.get() <= 2;
+                async move { if fails { Err(kind.into()) } else { Ok(()) } }
             };
             accept_with_retry(accept).await;
-            assert_eq!((calls.get(), began.elapsed()), (2, pause), "{kind}");
+            assert_eq!((calls.get(), began.elapsed()), (3, 2 * pause), "{kind}");
+            assert_eq!(lines.take().len(), usize::from(!pause.is_zero()), "{kind}");
         }
     }
 }

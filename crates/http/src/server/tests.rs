@@ -17,7 +17,7 @@ use tokio_rustls::{
 use tracing::Level;
 
 use super::{
-    Server,
+    DrainOutcome, Server,
     listener::{Listener, close},
 };
 use crate::{
@@ -208,6 +208,25 @@ async fn connections_of_every_socket_are_counted_and_limited() {
 }
 
 #[tokio::test]
+async fn a_drain_reports_the_connections_that_it_cuts_off() {
+    let pets = SlowPets { takes: Duration::MAX, ..SlowPets::default() };
+    let under_way = Arc::clone(&pets.under_way);
+    let limits = Limits { shutdown_grace: SHORT, ..Limits::default() };
+    let settings = Settings { limits, ..Settings::default() };
+    let server = Server::new(ports(pets, MockAuthenticator::new()), settings);
+    let listener = listener().await;
+    let place = Place::Tcp(listener.local_addr().unwrap());
+    let _streams = [place.ask("/readyz").await, place.ask("/readyz").await];
+    let shutdown = async {
+        while Arc::strong_count(&under_way) < 3 {
+            sleep(Duration::from_millis(1)).await;
+        }
+    };
+    let outcome = server.run(vec![listener.into()], shutdown).await;
+    assert_eq!(outcome, DrainOutcome::CutOff { connections: 2 });
+}
+
+#[tokio::test]
 async fn the_metrics_listener_has_a_limit_of_connections() {
     let test = async |_, metrics: Place| {
         let mut served = Vec::new();
@@ -287,17 +306,21 @@ async fn connections_in_the_queue_of_a_shared_socket_are_left_to_the_other_proce
         let other = socket.try_clone().unwrap();
         let listener = Listener::from(TcpListener::from_std(socket).unwrap());
         let listener = if is_shared { listener.shared() } else { listener };
-        let _queued = TcpStream::connect(other.local_addr().unwrap()).await.unwrap();
-        assert_eq!(close(vec![listener]).await.is_empty(), is_shared);
+        let address = other.local_addr().unwrap();
+        let _queued = [(); 3].map(|()| std::net::TcpStream::connect(address).unwrap());
+        assert_eq!(close(vec![listener]).await.len(), if is_shared { 0 } else { 3 });
         assert_eq!(other.accept().is_ok(), is_shared);
     }
 }
 
 #[tokio::test]
-async fn closing_a_listener_runs_its_on_close() {
+async fn closing_listeners_runs_the_on_close_of_each() {
     let (done, is_done) = std::sync::mpsc::channel();
-    let listener = Listener::from(listener().await).on_close(move || done.send(()).unwrap());
-    assert!(is_done.try_recv().is_err());
-    close(vec![listener]).await;
-    assert!(is_done.try_recv().is_ok());
+    let [first, shared] = [listener().await, listener().await].map(|listener| {
+        let done = done.clone();
+        Listener::from(listener).on_close(move || done.send(()).unwrap())
+    });
+    assert_eq!(is_done.try_iter().count(), 0);
+    close(vec![first, shared.shared()]).await;
+    assert_eq!(is_done.try_iter().count(), 2);
 }

@@ -71,17 +71,20 @@ async fn a_tag_or_an_asterisk_matches_an_animal_but_no_missing_animal() {
 }
 
 #[tokio::test]
-async fn a_large_animal_is_sent_in_gzip_with_the_name_of_the_coding() {
-    let large = Pet { name: PetName::parse(&"🐶".repeat(255)).unwrap(), ..rex() };
+async fn a_large_animal_is_sent_in_gzip_with_the_name_of_the_coding_and_both_forms_are_weighed() {
+    let large = Pet { name: PetName::parse("🐶".repeat(255)).unwrap(), ..rex() };
     let mut pets = MockPetService::new();
-    pets.expect_version().return_const(None);
-    let found = Versioned { value: Some(large), version: None };
+    pets.expect_version().return_const(VERSION);
+    let found = Versioned { value: Some(large), version: Some(VERSION) };
     pets.expect_get().returning(move |_| Ok(found.clone()));
     let state = state(pets, GetPetSunset::Off);
+    ask(&state, request(&Method::GET, "/v1/pets/7", &[], "")).await;
+    let (entries, plain) = state.page_cache.size();
     let accept = [("accept-encoding", "gzip")];
     let answer = ask(&state, request(&Method::GET, "/v1/pets/7", &accept, "")).await;
     assert_eq!(answer.header("content-encoding"), Some("gzip"));
     assert!(answer.body.starts_with(&[0x1f, 0x8b]), "{:?}", answer.body);
+    assert_eq!(state.page_cache.size(), (entries, plain + answer.body.len() as u64));
 }
 
 #[tokio::test]

@@ -120,7 +120,8 @@ async fn a_page_may_read_every_header_for_clients() {
             assert!(is_known || exposed.contains(&name), "{name} cannot be read");
             seen.push(name.to_owned());
         }
-        assert!(exposed.contains(&"retry-after"));
+        // No answer here has these headers: the connection adds the date.
+        assert!(exposed.contains(&"retry-after") && exposed.contains(&"date"));
     }
     for name in
         ["etag", "link", "location", "deprecation", "sunset", "x-request-id", "traceresponse"]
@@ -151,12 +152,9 @@ async fn a_preflight_needs_no_credential_and_is_answered_with_the_methods_of_its
         assert_eq!(answer.status, StatusCode::NO_CONTENT);
         assert_eq!(answer.header("access-control-allow-origin"), Some(APP));
         assert_eq!(answer.header("access-control-allow-methods"), methods, "{path}");
-        let allowed = names(&answer, "access-control-allow-headers");
-        for name in
-            ["authorization", "if-none-match", "x-request-id", "content-type", "idempotency-key"]
-        {
-            assert!(allowed.contains(&name), "{path}: {allowed:?}");
-        }
+        let allowed = "authorization, if-none-match, x-request-id, traceparent, tracestate, \
+                       content-type, idempotency-key";
+        assert_eq!(answer.header("access-control-allow-headers"), Some(allowed), "{path}");
         assert_eq!(answer.header("access-control-max-age"), Some("7200"));
         assert_eq!(answer.header("vary"), Some("origin"));
     }

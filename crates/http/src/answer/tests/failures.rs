@@ -1,7 +1,7 @@
 //! Internal failures: the response, the metrics and the log line of each kind of failure at each place. Also a
 //! draining service, and the duration of a late head.
 
-use std::{sync::Arc, time::Duration};
+use std::{panic::panic_any, sync::Arc, time::Duration};
 
 use hyper::{Method, StatusCode};
 use petstore_domain::{
@@ -62,12 +62,13 @@ fn metrics_of(state: &State) -> String {
 
 #[tokio::test]
 async fn a_failure_anywhere_is_answered_counted_and_logged_once() {
-    let table: [Failure; 5] = [
+    let table: [Failure; 6] = [
         (|| StoreError::unavailable("/secret/path"), 503, "unavailable", true),
         (|| StoreError::sealed("/secret/path"), 503, "unavailable", true),
         (|| StoreError::Refused("/secret/path".into()), 500, "internal", true),
         (|| StoreError::corrupt("/secret/path", "be good"), 500, "internal", true),
         (|| panic!("/secret/path"), 500, "internal", false),
+        (|| panic_any("/secret/path".to_owned()), 500, "internal", false),
     ];
     for (fail, status, code, by_store) in table {
         for (method, path, in_authentication) in PLACES {
@@ -128,7 +129,17 @@ async fn the_duration_of_a_late_head_is_its_limit() {
     let limit = Duration::from_secs(7);
     tokio::time::advance(limit).await;
     let answer = late_head(&state, Peer::Unix, limit);
-    assert!(answer.contains("within 7s"), "{answer}");
+    let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+    let (lines, request_id) = head.rsplit_once("\r\nx-request-id: ").unwrap();
+    let expected = format!(
+        "HTTP/1.1 408 Request Timeout\r\ncontent-type: application/json\r\n\
+         content-length: {}\r\ncache-control: private, no-cache\r\n\
+         x-content-type-options: nosniff\r\nconnection: close\r\n\
+         date: Thu, 01 Jan 1970 00:00:00 GMT",
+        body.len(),
+    );
+    assert_eq!((lines, request_id.len()), (&*expected, 32));
+    assert!(body.contains("within 7s"), "{body}");
     let sum = "petstore_http_request_duration_seconds_sum{route=\"none\"} 7\n";
     assert!(metrics_of(&state).contains(sum));
 }

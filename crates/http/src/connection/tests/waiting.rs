@@ -37,11 +37,11 @@ fn greedy(streams: u8) -> Vec<u8> {
     preface(&NO_WINDOW).into_iter().chain(gets).collect()
 }
 
-/// Returns the streams that are reset until the server is silent for `silence`.
-async fn resets(client: &mut DuplexStream, silence: Duration) -> Vec<u8> {
+/// Returns the streams that are reset until the server is silent for `silence`, each with its error code.
+async fn resets(client: &mut DuplexStream, silence: Duration) -> Vec<(u8, u8)> {
     let mut reset = Vec::new();
-    while let Ok(Some((kind, stream, _))) = timeout(silence, read_frame(client)).await {
-        reset.extend((kind == RESET).then_some(stream));
+    while let Ok(Some((kind, stream, payload))) = timeout(silence, read_frame(client)).await {
+        reset.extend((kind == RESET).then(|| (stream, payload[3])));
     }
     reset.sort_unstable();
     reset
@@ -141,8 +141,11 @@ async fn at_the_bound_further_requests_of_a_greedy_connection_are_refused() {
     let gets = (0..20).flat_map(|n| frame(HEADERS, 4 | 1, 2 * n + 1, &block("/readyz")));
     greedy.write_all(&[preface(&[]), gets.collect()].concat()).await.unwrap();
     let refused = resets(&mut greedy, SECOND).await;
-    assert_eq!(refused, (8..20).map(|n| 2 * n + 1).collect::<Vec<_>>());
+    // REFUSED_STREAM allows the client to send the request again.
+    assert_eq!(refused, (8..20).map(|n| (2 * n + 1, 7)).collect::<Vec<_>>());
     assert_eq!(service.waiting_bodies.bytes(), 32 * 1024);
+    // Request bodies have a limit of their own.
+    assert_eq!(service.body_memory.available_permits(), Limits::default().max_buffered_bodies);
     let mut modest = http2_client(connect_in(&service, 1 << 14).0).await;
     assert_eq!(modest.send_request(get_request("/readyz")).await.unwrap().status(), 200);
     drop(greedy);

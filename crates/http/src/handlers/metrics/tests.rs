@@ -10,11 +10,15 @@ use petstore_domain::{
 };
 
 use tokio::time::Instant;
+use tracing::{Level, subscriber::set_default};
 
 use super::{Duration, Monitor};
 use crate::{
     answer::ask,
-    observe::metrics::{MAX_NAMES, Metrics},
+    observe::{
+        log::tests::Lines,
+        metrics::{MAX_NAMES, Metrics},
+    },
     response::Response,
     route::operations,
     settings::Settings,
@@ -65,8 +69,9 @@ async fn scrape(keys: Keys, is_gone: bool) -> String {
 
 async fn get(path: &str, pets: SlowPets, keys: Keys) -> Response {
     let ports = ports(pets, keys);
+    let settings = Settings { environment: Some("blue".to_owned()), ..Settings::default() };
     let monitor = Monitor {
-        service: Arc::new(State::new(ports, Settings::default(), None)),
+        service: Arc::new(State::new(ports, settings, None)),
         metrics: Arc::new(Metrics::new(operations()).unwrap()),
         samples: Arc::new(Vec::new),
     };
@@ -76,16 +81,22 @@ async fn get(path: &str, pets: SlowPets, keys: Keys) -> Response {
 
 #[tokio::test(start_paused = true)]
 async fn the_metrics_listener_reports_in_time_that_a_hanging_store_is_not_ready() {
-    let began = Instant::now();
+    let (began, lines) = (Instant::now(), Lines::default());
+    let _guard = set_default(lines.clone());
     let pets = SlowPets { takes: Duration::MAX, ..SlowPets::default() };
     let answer = get("/readyz", pets, Keys { hang: false, named: Vec::new() }).await;
     assert_eq!((answer.status().as_u16(), began.elapsed().as_secs()), (503, 6));
+    let lines = lines.take();
+    let [(Level::ERROR, line)] = &lines[..] else { panic!("{lines:?}") };
+    assert!(line.contains(" environment=\"blue\" "), "{line}");
 }
 
 #[tokio::test(start_paused = true)]
 async fn the_metrics_omit_keys_if_they_cannot_be_read_in_time() {
     let named = vec![named("web", Some(1000))];
-    let text = scrape(Keys { hang: true, named }, false).await;
+    let pets = SlowPets { takes: Duration::MAX, ..SlowPets::default() };
+    let answer = get("/metrics", pets, Keys { hang: true, named }).await;
+    let text = String::from_utf8_lossy(answer.body());
     assert!(text.contains("\npetstore_page_cache_pages 0\n"), "{text}");
     assert!(!text.contains("petstore_live_keys") && !text.contains("web"), "{text}");
 }

@@ -16,7 +16,7 @@ use tracing::{
     subscriber::{NoSubscriber, set_default, with_default},
 };
 
-use super::{handshake_failed, record};
+use super::{handshake_failed, method, record};
 use crate::{
     observe::metrics::{Metrics, NOT_TLS},
     rate_limit::LineBudget,
@@ -169,6 +169,10 @@ async fn the_access_log_setting_decides_the_lines_of_failed_handshakes() {
             choice == AccessLog::Errors,
             "{lines:?}"
         );
+        for budget in [&observer.refusal_lines, &observer.failure_lines] {
+            let lines = (0..200).filter(|_| budget.take(None).is_some()).count();
+            assert_eq!(lines, 100, "a handshake takes no line of requests");
+        }
     }
 }
 
@@ -224,6 +228,16 @@ fn a_duration_is_seconds_in_the_histogram_and_microseconds_in_the_line() {
         let (_, line) = lines.take().remove(0);
         let micros = line.split(' ').find_map(|field| field.strip_prefix("micros=")).unwrap();
         assert!(about.contains(&(micros.parse::<f64>().unwrap() / 1e6)), "{line}");
+    }
+}
+
+#[test]
+fn a_line_and_the_metrics_name_the_standard_methods_alone() {
+    let all = "GET HEAD POST OPTIONS PUT DELETE PATCH TRACE CONNECT";
+    for (sent, named) in all.split(' ').map(|it| (it, it)).chain([("get", "other"), ("X", "other")])
+    {
+        let (head, ()) = Request::builder().method(sent).body(()).unwrap().into_parts();
+        assert_eq!(method(Some(&head)), named);
     }
 }
 
