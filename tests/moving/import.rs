@@ -130,9 +130,13 @@ fn files_of_other_programs_are_accepted() {
     let folder = tempfile::tempdir().unwrap();
     let gzip = |name: &str, text: &str| {
         let path = folder.path().join(name);
-        let mut file = GzEncoder::new(fs::File::create(&path).unwrap(), Compression::fast());
-        file.write_all(text.as_bytes()).unwrap();
-        file.finish().unwrap();
+        let mut file = fs::File::create(&path).unwrap();
+        // The file has a member for each line, as `cat a.gz b.gz` writes.
+        for line in text.split_inclusive('\n') {
+            let mut member = GzEncoder::new(&mut file, Compression::fast());
+            member.write_all(line.as_bytes()).unwrap();
+            member.finish().unwrap();
+        }
         path.to_str().unwrap().to_owned()
     };
     let none = "{\"name\":\"Rex\",\"categoryId\":1,\"status\":null}\n";

@@ -24,6 +24,9 @@ fn a_timeout_is_1_ms_to_24_hours() {
 #[test]
 fn a_grace_may_be_zero_and_a_lifetime_may_be_100_years() {
     assert_eq!(grace("0s"), Ok(Duration::ZERO));
+    assert_eq!(grace("24h"), Ok(Duration::from_hours(24)));
+    assert_eq!(grace("86401s"), Err("the duration must be 0s to 24h".to_owned()));
+    assert_eq!(lifetime("1s"), Ok(Duration::from_secs(1)));
     assert_eq!(lifetime("90d"), Ok(Duration::from_hours(90 * 24)));
     assert!(lifetime("100y").is_ok());
     for (text, refusal) in [
@@ -48,6 +51,7 @@ fn a_body_has_1_byte_to_16_mebibytes_and_memory_may_be_zero() {
         assert!(body_size(text).is_err(), "{text:?}");
         assert!(memory(text).is_ok(), "{text:?}");
     }
+    assert_eq!(memory("64GiB"), Ok(68_719_476_736));
     for text in ["", "99999EiB", "65GiB", "-1", "64 monkeys", "KiB"] {
         assert!(body_size(text).is_err() && memory(text).is_err(), "{text:?}");
     }
@@ -56,6 +60,7 @@ fn a_body_has_1_byte_to_16_mebibytes_and_memory_may_be_zero() {
 #[test]
 fn a_number_is_1_to_a_million() {
     assert_eq!(number("10000").map(std::num::NonZeroUsize::get), Ok(10_000));
+    assert_eq!(number("1000000").map(std::num::NonZeroUsize::get), Ok(1_000_000));
     for text in ["", "0", "-1", "1000001", "1e3", "99999999999999999999999"] {
         assert!(number::<std::num::NonZeroU32>(text).is_err(), "{text:?}");
     }
@@ -63,7 +68,7 @@ fn a_number_is_1_to_a_million() {
 
 #[test]
 fn an_environment_has_up_to_64_characters_without_control_characters() {
-    for text in ["production", "blue/green 2", "Zürich \"A\""] {
+    for text in ["production", "blue/green 2", "Zürich \"A\"", &"ü".repeat(64)] {
         assert_eq!(environment(text).as_deref(), Ok(text));
     }
     for text in ["", "a\nb", &"x".repeat(65)] {
