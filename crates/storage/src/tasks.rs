@@ -75,7 +75,7 @@ impl<W> Drop for StoreTasks<W> {
 mod tests {
     use std::{future, time::Duration};
 
-    use tokio::time::timeout;
+    use tokio::{sync::oneshot, time::timeout};
     use tokio_util::sync::CancellationToken;
 
     use super::StoreTasks;
@@ -97,6 +97,43 @@ mod tests {
                 StoreTasks::spawn(&token, <_>::default(), (1, None), write, read);
             tasks.version.get();
             timeout(Duration::from_secs(10), token.cancelled()).await.unwrap();
+        }
+    }
+
+    /// Sends nothing. The receiver fails when the task that owns the sender has ended.
+    type Ends = oneshot::Receiver<()>;
+
+    /// Spawns tasks that run until the store is dropped. If `is_stuck`, the writing task never ends.
+    fn spawn(is_stuck: bool) -> (StoreTasks, [Ends; 2]) {
+        let (writes, written) = oneshot::channel::<()>();
+        let (reads, read_all) = oneshot::channel::<()>();
+        let write = async move |mut jobs: Jobs| {
+            let _writes = writes;
+            while is_stuck || jobs.next(0).await.is_some() {
+                future::pending::<()>().await;
+            }
+        };
+        let read = move || {
+            let _ = &reads;
+            future::ready(None)
+        };
+        let tasks = StoreTasks::spawn(&<_>::default(), <_>::default(), (1, None), write, read);
+        (tasks, [written, read_all])
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_dropped_store_ends_both_tasks() {
+        let (tasks, ends) = spawn(false);
+        drop(tasks);
+        for end in ends {
+            timeout(Duration::from_secs(10), end).await.unwrap().unwrap_err();
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn closing_reports_whether_the_queued_writes_are_done() {
+        for is_stuck in [false, true] {
+            assert_eq!(spawn(is_stuck).0.close().await, !is_stuck);
         }
     }
 }

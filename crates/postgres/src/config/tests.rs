@@ -30,6 +30,10 @@ fn every_parameter_arrives() {
     let plain = parse("postgres://u@h/d");
     let security = |config: &PostgresConfig| (config.driver.get_ssl_mode(), config.allows_any_host);
     assert_eq!((security(&plain), plain.pool_size), ((SslMode::Prefer, false), 16));
+    let timeouts = [plain.connect_timeout, plain.statement_timeout, plain.call_timeout];
+    assert_eq!(timeouts.map(|timeout| timeout.as_secs()), [3, 4, 5]);
+    assert_eq!(plain.pool_timeout, Duration::from_secs(1));
+    assert_eq!(plain.driver.get_tcp_user_timeout(), Some(&Duration::from_secs(5)));
     let given = parse(
         "postgres://u@h/d?sslmode=require&sslrootcert=/a%20b.pem&connect_timeout=7&\
          statement_timeout=800&call_timeout=9s&pool_timeout=10ms&tcp_user_timeout=1min&\
@@ -100,6 +104,10 @@ fn a_wrong_url_is_refused_in_one_line() {
 #[test]
 fn the_error_for_a_wrong_value_names_the_allowed_values() {
     let time = "use a time from 1ms to 60min such as 3s or 500ms";
+    let [longest, longer] = [63, 64].map(|length| format!("schema={}", "s".repeat(length)));
+    for allowed in ["pool_size=1", "pool_size=1000", &longest] {
+        parse(&format!("postgres://u@h/d?{allowed}"));
+    }
     for (pair, allowed) in [
         ("channel_binding=on", "use disable, prefer or require"),
         ("pgbouncer=yes", "use true or false"),
@@ -109,6 +117,8 @@ fn the_error_for_a_wrong_value_names_the_allowed_values() {
         ("call_timeout=61min", time),
         ("sslmode=allow", "use disable, prefer, verify-ca, require or verify-full"),
         ("pool_size=0", "use a number of connections from 1 to 1000"),
+        ("pool_size=1001", "use a number of connections from 1 to 1000"),
+        (&longer, "use a name of 1 to 63 bytes that does not begin with pg_"),
         ("schema=pg_temp", "use a name of 1 to 63 bytes that does not begin with pg_"),
     ] {
         let refusal = PostgresConfig::parse(&format!("postgres://u@h/d?{pair}")).unwrap_err();

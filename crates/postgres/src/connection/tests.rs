@@ -30,9 +30,15 @@ async fn a_statement_without_an_answer_ends_within_the_timeout() {
     let database = Database::create().unwrap();
     let url = format!("{}?statement_timeout=20s&call_timeout=2s", database.url);
     let pool = Pool::new(Connector::new(&PostgresConfig::parse(&url).unwrap()).unwrap());
-    let begin = pool.begin(Purpose::Calls, READ_COMMITTED).await;
-    let waited = begin.unwrap().query("SELECT pg_sleep(60)", &[]).await;
-    assert!(matches!(waited, Err(StoreFailure::Deadline(_))), "{waited:?}");
+    for is_batch in [false, true] {
+        let connection = pool.begin(Purpose::Calls, READ_COMMITTED).await.unwrap();
+        let waited = if is_batch {
+            connection.batch("SELECT pg_sleep(60)").await
+        } else {
+            connection.query("SELECT pg_sleep(60)", &[]).await.map(drop)
+        };
+        assert!(matches!(waited, Err(StoreFailure::Deadline(_))), "{is_batch}: {waited:?}");
+    }
 }
 
 /// Without the cut, a pooler would keep its connections to the client and to the server for a statement that nobody

@@ -8,10 +8,12 @@ use tokio::{
     net::{TcpListener, TcpStream},
     time,
 };
+use tokio_postgres::config::SslMode;
 
 use super::{
     Connector,
     Purpose::{self, Archive, Calls, Upgrade},
+    driver_config,
 };
 use crate::{config::PostgresConfig, connection::READ_COMMITTED};
 
@@ -74,6 +76,13 @@ async fn a_session_has_the_settings_of_its_purpose_and_of_the_url() {
             expected
         );
     }
+}
+
+#[test]
+fn a_unix_socket_is_never_encrypted() {
+    let config = PostgresConfig::parse("postgres://u@db,%2Frun/d?sslmode=require").unwrap();
+    let modes = config.hosts.iter().map(|host| driver_config(&config, host).get_ssl_mode());
+    assert_eq!(modes.collect::<Vec<_>>(), [SslMode::Require, SslMode::Disable]);
 }
 
 #[needs(postgres)]

@@ -1,7 +1,11 @@
 //! The meaning of the server's SQLSTATEs.
 
+use std::{sync::Arc, time::Duration};
+
+use petstore_storage::url::HostPort;
 use petstore_testing::{Database, needs};
 
+use super::StoreFailure;
 use crate::{
     config::PostgresConfig,
     connector::{Connector, Purpose},
@@ -40,11 +44,31 @@ async fn the_sqlstate_decides_on_the_connection_and_on_another_try() {
         ("55P03", false, false, false),
         ("57014", false, false, false),
         ("58030", false, false, false),
+        // No transaction, an object that is in use, a damaged index.
+        ("25P01", false, false, false),
+        ("55006", false, false, false),
+        ("XX002", false, false, false),
     ] {
         let raise = format!("DO $$ BEGIN RAISE 'as asked' USING ERRCODE = '{state}'; END $$");
         let failure = connection.batch(&raise).await.unwrap_err();
         assert_eq!(failure.breaks_connection(), breaks, "{state}");
         assert_eq!(failure.is_conflict(), is_conflict, "{state}");
         assert_eq!(failure.is_refusal(), is_refusal, "{state}");
+    }
+}
+
+#[test]
+fn a_store_with_several_hosts_may_open_later_if_one_host_may_answer_later() {
+    let host = || HostPort { host: "db".to_owned(), port: 5432 };
+    let [silent, refuses] = [StoreFailure::Deadline(Duration::ZERO), StoreFailure::NoPassword];
+    for (failures, is_transient) in [
+        ([&silent, &silent], true),
+        ([&silent, &refuses], true),
+        ([&refuses, &silent], true),
+        ([&refuses, &refuses], false),
+    ] {
+        let failures = failures.map(|failure| (host(), failure.clone()));
+        let failure = StoreFailure::Connect(Arc::new(failures));
+        assert_eq!(failure.is_transient(), is_transient, "{failure}");
     }
 }

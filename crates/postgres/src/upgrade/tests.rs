@@ -198,6 +198,10 @@ async fn a_running_process_of_an_older_release_neither_reads_nor_writes_and_gets
         connection.query(sql, &[]).await.unwrap();
     }
     old.sql("INSERT INTO idempotency VALUES ('a', 'b', 1, 1)").unwrap();
+    // A release that does not know the column `rights` leaves it empty.
+    let keys = "('a', 'a', 'pst_a', 1), ('b', 'b', 'psr_b', 1)";
+    old.sql(&format!("INSERT INTO api_key (name, digest, prefix, created_at) VALUES {keys}"))
+        .unwrap();
     let refusal = run(&old, UpgradeMode::Run, &STEPS).await.unwrap_err();
     assert!(refusal.contains("step to schema version 7 cannot run beside"), "{refusal}");
     run(&old, UpgradeMode::Force, &STEPS).await.unwrap();
@@ -207,6 +211,8 @@ async fn a_running_process_of_an_older_release_neither_reads_nor_writes_and_gets
         assert!(failure.sealed().is_some_and(|why| why.starts_with(expected)), "{sql}: {failure}");
     }
     assert_eq!(old.sql("SELECT count(*) FROM idempotency").unwrap().trim(), "1");
+    let rights = old.sql("SELECT string_agg(rights, ' ' ORDER BY id) FROM api_key").unwrap();
+    assert_eq!(rights.trim(), "full read-only");
 }
 
 #[needs(postgres)]

@@ -1,11 +1,12 @@
 //! Creating, opening, refusing and closing stores.
 
 use std::{
+    collections::HashSet,
     process,
     task::{Context, Waker},
 };
 
-use petstore_domain::{PetRepository, StoreError};
+use petstore_domain::{Archive as _, HighestIds, PetId, PetRepository, StoreError};
 use petstore_postgres::{OpenSettings, PostgresConfig, PostgresStore};
 use petstore_storage::UpgradeMode;
 use petstore_testing::{Database, needs};
@@ -13,6 +14,7 @@ use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::TcpListener,
 };
+use tokio_postgres::NoTls;
 
 use crate::support::{Role, add, all, new_pet, open, query, refusal};
 
@@ -20,15 +22,34 @@ use crate::support::{Role, add, all, new_pet, open, query, refusal};
 #[tokio::test]
 async fn a_missing_store_is_created_only_on_request_in_the_schema_of_the_url() {
     let database = Database::create().unwrap();
-    for url in [database.url.clone(), format!("{}?schema=Zoo%22%20x", database.url)] {
-        let config = PostgresConfig::parse(&url).unwrap();
+    database.sql("CREATE SCHEMA made").unwrap();
+    let schemas = ["", "?schema=Zoo%22%20x", "?schema=made"];
+    let urls = schemas.map(|parameter| format!("{}{parameter}", database.url));
+    for url in &urls {
+        let config = PostgresConfig::parse(url).unwrap();
         let found = async || PostgresStore::open(&config, OpenSettings::default()).await.map(drop);
         let refusal = found().await.unwrap_err().to_string();
         assert!(refusal.contains("no petstore store is in it"), "{refusal}");
-        let store = open(&url).await;
+        let store = open(url).await;
         assert_eq!(all(&store).await, []);
         add(&store, "Rex").await;
         found().await.unwrap();
+    }
+    // Each store has its own identity, sequence and indexes.
+    let broken = "DROP INDEX public.pet_sold; \
+        UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'made.pet_sold'::regclass";
+    database.sql(broken).unwrap();
+    let broken = "missing or invalid: pet_sold; REINDEX them, or create them again";
+    let mut identities = HashSet::new();
+    for (url, indexes) in urls.iter().zip([broken, "all exist and are valid", broken]) {
+        let identity = PostgresConfig::parse(url).unwrap().identity().await.unwrap();
+        assert!(identities.insert(identity), "{url}");
+        let store = open(url).await;
+        let highest = store.snapshot().await.unwrap().highest_ids().await.unwrap();
+        assert_eq!(highest, HighestIds { pet: Some(PetId(1)), key: None }, "{url}");
+        let findings = store.inspect().await.unwrap();
+        let found = findings.iter().find(|finding| finding.subject == "indexes").unwrap();
+        assert_eq!(found.detail, indexes, "{url}");
     }
     let count = database.sql("SELECT count(*) FROM \"Zoo\"\" x\".pet").unwrap();
     assert_eq!(count.trim(), "1");
@@ -64,10 +85,13 @@ async fn the_error_for_a_missing_right_names_the_right() {
     add(&open(&role.url()).await, "Rex").await;
     let made = refusal(&format!("{}?schema=other", role.url())).await;
     assert!(made.contains("grant it CREATE on the database"), "{made}");
-    database.sql(&format!("REVOKE SELECT ON petstore_schema FROM {}", role.name)).unwrap();
-    let unread = refusal(&role.url()).await;
-    let named = "permission denied for table petstore_schema; grant this role the rights of docs/POSTGRES.md";
-    assert!(unread.contains(named), "{unread}");
+    for table in ["petstore_state", "petstore_schema"] {
+        database.sql(&format!("REVOKE SELECT ON {table} FROM {}", role.name)).unwrap();
+        let unread = refusal(&role.url()).await;
+        let named =
+            format!("denied for table {table}; grant this role the rights of docs/POSTGRES.md");
+        assert!(unread.contains(&named), "{unread}");
+    }
 }
 
 #[needs(postgres)]
@@ -81,6 +105,9 @@ async fn a_role_without_the_right_to_change_tables_can_use_an_upgraded_store() {
     let owner = "only the owner of its tables can upgrade it: 'petstore upgrade --store";
     assert!(refusal.contains(owner) && !refusal.contains("secret"), "{refusal}");
     let config = PostgresConfig::parse(&database.url).unwrap();
+    // A session of another role, such as a monitor, does not prevent an upgrade.
+    let (_monitor, wire) = tokio_postgres::connect(&role.url(), NoTls).await.unwrap();
+    tokio::spawn(wire);
     PostgresStore::upgrade(&config, UpgradeMode::Run).await.unwrap();
     let nothing = PostgresStore::upgrade(&theirs, UpgradeMode::Run).await.unwrap().unwrap();
     assert_eq!(nothing.steps, []);

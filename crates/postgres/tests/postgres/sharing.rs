@@ -34,6 +34,10 @@ async fn only_changed_keys_are_read_again() {
     for (sql, changed) in [
         (insert, &[4][..]),
         ("UPDATE api_key SET expires_at = 2000000000000 WHERE id = 2", &[2]),
+        ("UPDATE api_key SET revoked_at = 2000000000000 WHERE id = 2", &[2]),
+        ("UPDATE api_key SET rights = 'read-only' WHERE id = 2", &[2]),
+        ("UPDATE api_key SET created_at = 2 WHERE id = 2", &[2]),
+        ("UPDATE api_key SET prefix = 'pst_5678' WHERE id = 2", &[2]),
         ("UPDATE api_key SET digest = sha256(digest), name = 'app' WHERE id > 2", &[3, 4]),
         ("DELETE FROM api_key WHERE id = 3", &[]),
         ("UPDATE api_key SET last_used_at = 9", &[]),

@@ -15,7 +15,7 @@ fn certify(cluster: &Cluster, server: &str) {
         openssl req $new -subj /CN=localhost -keyout leaf.key -out leaf.csr && \
         echo subjectAltName=DNS:localhost > ext && \
         openssl x509 -req -in leaf.csr -CA ca.pem -CAkey ca.key -CAcreateserial -days 2 \
-          -extfile ext -out leaf.pem && chmod 600 *.key && chown --reference=data *.key *.pem";
+          -extfile ext -out leaf.pem && cat leaf.pem ca.pem > bundle.pem && chmod 600 *.key && chown --reference=data *.key *.pem";
     let mut shell = Command::new("sh");
     let made = shell.args(["-c", script, "sh"]).arg(cluster.home()).output().unwrap();
     assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
@@ -30,7 +30,7 @@ fn certify(cluster: &Cluster, server: &str) {
 async fn a_certificate_must_be_signed_and_name_the_host_as_sslmode_requires() {
     let cluster = Cluster::start(Durability::Fast).unwrap();
     let url = |host: &str, query: &str| {
-        let query = query.replace("CA", &cluster.home().join("ca.pem").display().to_string());
+        let query = query.replace("CA", &cluster.home().join("bundle.pem").display().to_string());
         format!("postgres://petstore:secret@{host}:{}/postgres?{query}", cluster.port())
     };
     let plain = refusal(&url("localhost", "sslmode=require")).await;

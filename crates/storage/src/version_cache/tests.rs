@@ -1,10 +1,16 @@
 //! The version that the cache returns.
 
-use std::time::{Duration, Instant};
+use std::{
+    future,
+    sync::Arc,
+    thread,
+    time::{Duration, Instant},
+};
 
 use petstore_domain::CatalogueVersion;
+use tokio::sync::mpsc;
 
-use super::{MAX_AGE, StoredVersion, VersionCache};
+use super::{MAX_AGE, StoredVersion, VersionCache, watch};
 
 fn stored(version: u128, changes: i64) -> StoredVersion {
     StoredVersion { version: Some(CatalogueVersion(version)), changes }
@@ -40,4 +46,21 @@ fn a_later_result_with_fewer_changes_is_accepted() {
     assert_eq!(cache.get(), Some(CatalogueVersion(4)));
     cache.observe(stored(5, 4), Instant::now());
     assert_eq!(cache.get(), Some(CatalogueVersion(5)));
+}
+
+#[tokio::test]
+async fn a_watched_version_is_as_old_as_the_start_of_its_read() {
+    let cache = Arc::<VersionCache>::default();
+    let (sender, mut known) = mpsc::unbounded_channel();
+    let watched = Arc::clone(&cache);
+    let read = move || {
+        // Fails only if the test has ended.
+        let _ = sender.send(watched.known());
+        thread::sleep(MAX_AGE + Duration::from_millis(1));
+        future::ready(Some(stored(1, 1)))
+    };
+    let watching = tokio::spawn(watch(Arc::clone(&cache), read));
+    cache.get();
+    assert_eq!([known.recv().await, known.recv().await], [Some(None); 2]);
+    watching.abort();
 }
