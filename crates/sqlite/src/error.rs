@@ -231,6 +231,11 @@ mod tests {
                 true,
             ),
             (
+                ffi::SQLITE_LOCKED,
+                "it is locked by another process; stop that process, or try again when it has finished",
+                true,
+            ),
+            (
                 ffi::SQLITE_PERM,
                 "permission denied; give this user read and write access to the file and its directory",
                 false,
@@ -243,7 +248,8 @@ mod tests {
         for (code, message, passes) in table {
             let cause = Some("the cause".to_owned());
             let error = rusqlite::Error::SqliteFailure(ffi::Error::new(code), cause);
-            assert_eq!(is_busy(&error), code == ffi::SQLITE_BUSY, "{error}");
+            let is_lock = [ffi::SQLITE_BUSY, ffi::SQLITE_LOCKED].contains(&code);
+            assert_eq!(is_busy(&error), is_lock, "{error}");
             let reason = Reason::from(error);
             assert_eq!(reason.to_string(), message);
             assert_eq!(may_pass(reason), passes, "{message}");
