@@ -1,14 +1,15 @@
 //! Behavior of this store that the conformance kit does not test.
 
 use petstore_domain::{
-    Added, CategoryId, IdempotencyId, IdempotencyRequest, NewPet, PetName, PetRepository, Timestamp,
+    Added, CategoryId, Handover as _, IdempotencyId, IdempotencyRequest, NewPet, PetId, PetName,
+    PetRepository, Timestamp,
 };
 use petstore_memory::MemoryStore;
 
 const NOW: Timestamp = Timestamp(1_800_000_000_000);
 
 #[tokio::test]
-async fn a_write_without_a_new_animal_keeps_the_version() {
+async fn a_deleted_animal_but_no_repeat_changes_the_version_and_counts_as_a_rewrite() {
     let store = MemoryStore::new();
     let name = PetName::parse("Rex").unwrap();
     let rex = NewPet { name, category_id: CategoryId(1), status: None };
@@ -19,4 +20,8 @@ async fn a_write_without_a_new_animal_keeps_the_version() {
     assert!(matches!(repeat, Ok(Added::Replayed(_))));
     assert_eq!(store.purge_expired(NOW, 1).await.unwrap().deleted, 1);
     assert_eq!(store.version(), before);
+    assert_eq!(store.state().await.unwrap().rewrites, 0);
+    assert!(store.delete_pet(PetId(1)) && !store.delete_pet(PetId(1)));
+    assert_ne!(store.version(), before);
+    assert_eq!(store.state().await.unwrap().rewrites, 1);
 }

@@ -153,7 +153,8 @@ impl Reason {
 
 impl From<io::Error> for Reason {
     fn from(error: io::Error) -> Self {
-        Self::unknown(&error, error.raw_os_error() == Some(Errno::IO.raw_os_error()))
+        let passing = [Errno::IO, Errno::NOSPC, Errno::DQUOT].map(|it| Some(it.raw_os_error()));
+        Self::unknown(&error, passing.contains(&error.raw_os_error()))
     }
 }
 
@@ -190,10 +191,18 @@ pub(crate) fn is_busy(error: &rusqlite::Error) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::io;
+
     use petstore_domain::StoreError;
     use rusqlite::ffi;
+    use rustix::io::Errno;
 
     use super::{OpenError, Reason, is_busy};
+
+    fn may_pass(reason: Reason) -> bool {
+        let error = StoreError::from(OpenError { path: "x".into(), reason });
+        matches!(error, StoreError::Unavailable(_))
+    }
 
     #[test]
     fn an_error_of_sqlite_names_the_remedy_and_is_temporary_or_permanent() {
@@ -222,18 +231,32 @@ mod tests {
                  finished",
                 true,
             ),
+            (
+                ffi::SQLITE_LOCKED,
+                "it is locked by another process; stop that process, or try again when it has finished",
+                true,
+            ),
+            (
+                ffi::SQLITE_PERM,
+                "permission denied; give this user read and write access to the file and its directory",
+                false,
+            ),
             (ffi::SQLITE_CORRUPT, "it is damaged (the cause); restore it from a backup", false),
+            (ffi::SQLITE_NOTADB, "it is damaged (the cause); restore it from a backup", false),
             (ffi::SQLITE_IOERR, "the cause; mend that, or name another path", true),
             (ffi::SQLITE_MISUSE, "the cause; mend that, or name another path", false),
         ];
         for (code, message, passes) in table {
             let cause = Some("the cause".to_owned());
             let error = rusqlite::Error::SqliteFailure(ffi::Error::new(code), cause);
-            assert_eq!(is_busy(&error), code == ffi::SQLITE_BUSY, "{error}");
+            let is_lock = [ffi::SQLITE_BUSY, ffi::SQLITE_LOCKED].contains(&code);
+            assert_eq!(is_busy(&error), is_lock, "{error}");
             let reason = Reason::from(error);
             assert_eq!(reason.to_string(), message);
-            let error = StoreError::from(OpenError { path: "x".into(), reason });
-            assert_eq!(matches!(error, StoreError::Unavailable(_)), passes, "{error}");
+            assert_eq!(may_pass(reason), passes, "{message}");
+        }
+        for (errno, passes) in [(Errno::IO, true), (Errno::NOSPC, true), (Errno::NOTDIR, false)] {
+            assert_eq!(may_pass(io::Error::from(errno).into()), passes, "{errno}");
         }
     }
 }

@@ -12,7 +12,8 @@ use std::{
 };
 
 use petstore_domain::{
-    Archive as _, ArchiveError, HighestIds, NewPet, PetId, PetName, Rows, WriterRole,
+    Archive as _, ArchiveError, HighestIds, NewPet, PetId, PetName, PetRepository as _, Rows,
+    WriterRole,
 };
 use petstore_testing::{Etcd, needs};
 use tokio::{runtime::Handle, time::timeout};
@@ -98,6 +99,37 @@ async fn an_addition_with_a_lost_answer_is_written_once_and_acknowledged() {
         assert_eq!(page(&store).await, added);
     }
     assert_eq!(page(&other).await, added);
+}
+
+/// The head remembers the last 16 transactions. If an answer is lost, and that many others followed, a second addition
+/// could be a repeat.
+#[needs(etcd)]
+#[tokio::test(flavor = "multi_thread")]
+async fn an_addition_is_not_repeated_if_the_head_has_forgotten_it() {
+    let etcd = Etcd::start(1).unwrap();
+    let other = Arc::new(open(&url(&etcd)).await);
+    for (others, is_known) in [(15, true), (16, false)] {
+        let (adder, runtime, puts_seen) =
+            (Arc::clone(&other), Handle::current(), AtomicU32::new(0));
+        let lose_first = move |request: &str| {
+            let number = if puts(request) { puts_seen.fetch_add(1, Ordering::SeqCst) } else { 9 };
+            if number == 2 {
+                for _ in 0..others {
+                    runtime.block_on(add(&adder));
+                }
+            }
+            number == 1
+        };
+        let proxy = proxy(etcd.endpoints(), Arc::new(lose_first));
+        let store = open(&format!("etcd://{proxy}/zoo?call_timeout=30s")).await;
+        // The first addition gives `store` a head to compare, so that the second addition sends one request.
+        add(&store).await;
+        let before = page(&other).await.len();
+        let error = store.add(rex(), None).await.err().map(|error| error.to_string());
+        let is_forgotten = error.as_ref().is_some_and(|why| why.contains("too many other writes"));
+        assert_eq!((error.is_none(), is_forgotten), (is_known, !is_known), "{others}: {error:?}");
+        assert_eq!(page(&other).await.len(), before + 1 + others);
+    }
 }
 
 #[needs(etcd)]

@@ -69,4 +69,13 @@ async fn a_node_must_show_a_signed_certificate_and_may_require_a_client_certific
     assert_eq!(page(&open(&(url(&shown) + WORKS)).await).await.len(), 1);
     let line = refusal(&(url(&trusted) + FAILS)).await;
     assert!(line.contains("ertificate"), "{line}");
+    for (certificate, key, says) in [
+        ("client.pem", "node.key", "sslkey HOME/node.key does not match sslcert"),
+        ("none.pem", "client.key", "sslcert HOME/none.pem"),
+        ("client.pem", "none.key", "sslkey HOME/none.key"),
+    ] {
+        let query = format!("{trusted}&sslcert={home}/{certificate}&sslkey={home}/{key}");
+        let line = refusal(&url(&query)).await;
+        assert!(line.contains(&says.replace("HOME", &home)), "{line}");
+    }
 }

@@ -173,14 +173,22 @@ async fn a_forced_step_to_2_0_completes_while_a_process_writes() {
 
 #[needs(etcd)]
 #[tokio::test]
-async fn an_unreadable_record_prevents_the_upgrade() {
+async fn an_unreadable_record_prevents_the_upgrade_and_records_of_the_outermost_ids_are_indexed() {
     let etcd = Etcd::start(1).unwrap();
     restore(&etcd);
-    put(&etcd, "zoo/records/0102", "{}");
-    let before = entries(&etcd);
-    let refusal = upgrade(&etcd, UpgradeMode::Force).await.unwrap_err();
-    assert!(refusal.contains("idempotency record 0102"), "{refusal}");
-    assert_eq!(entries(&etcd), before);
+    let record = value(&etcd, "zoo/records/1a741e9d471d035c6bbe09e1439f8d24");
+    for id in ["0".repeat(32), "f".repeat(32)] {
+        let key = format!("zoo/records/{id}");
+        put(&etcd, &key, "{}");
+        let before = entries(&etcd);
+        let refusal = upgrade(&etcd, UpgradeMode::Force).await.unwrap_err();
+        assert!(refusal.contains(&format!("idempotency record {id}")), "{refusal}");
+        assert_eq!(entries(&etcd), before);
+        put(&etcd, &key, &record);
+    }
+    upgraded(&etcd, UpgradeMode::Force).await;
+    let counts = open(&url(&etcd)).await.snapshot().await.unwrap().counts().await.unwrap();
+    assert_eq!(counts.records, 6);
 }
 
 /// Release 1.2.0 reads the entry `head` for every request and compares it in every write.

@@ -96,6 +96,22 @@ async fn an_early_end_of_a_transaction_does_not_stop_the_writer() {
     assert_eq!((store.activity().commits, store.activity().writes), (1, 1));
 }
 
+#[tokio::test]
+async fn a_file_that_is_truncated_after_it_has_grown_gets_no_write() {
+    let place = Place::new();
+    let store = place.open();
+    let length = fs::metadata(place.path()).unwrap().len();
+    let grow = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 2000)
+         INSERT INTO pet (name, category_id) SELECT hex(randomblob(100)), i FROM n;
+         PRAGMA wal_checkpoint(TRUNCATE)";
+    place.raw().execute_batch(grow).unwrap();
+    add(&store).await;
+    let file = fs::OpenOptions::new().write(true).open(place.path()).unwrap();
+    file.set_len(length).unwrap();
+    let refusal = PetRepository::add(&store, rex(), None).await.unwrap_err().to_string();
+    assert!(refusal.contains("petstore.db was truncated while the store was open"), "{refusal}");
+}
+
 /// A checkpoint in another process writes the first page before the last pages, so the file is too short for a moment.
 #[tokio::test]
 async fn a_file_with_unwritten_last_pages_is_accepted() {

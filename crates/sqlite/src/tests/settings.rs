@@ -65,7 +65,7 @@ async fn readers_neither_write_nor_create_a_file_and_wait_for_a_lock_for_a_quart
     assert_common(&reader);
     let refusal = reader.execute("DELETE FROM pet", []).unwrap_err().to_string();
     assert!(refusal.contains("readonly"), "{refusal}");
-    assert_eq!(pragma(&reader, "busy_timeout"), 250);
+    assert_eq!((pragma(&reader, "busy_timeout"), pragma(&reader, "cache_size")), (250, -4096));
     fs::rename(place.path(), place.path().with_extension("away")).unwrap();
     assert!(pool.open().is_err() && !place.path().exists());
 }

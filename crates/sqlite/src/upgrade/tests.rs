@@ -133,12 +133,19 @@ fn the_copy_has_the_old_content_and_is_for_its_owner_alone() {
 }
 
 #[test]
-fn a_foreign_file_with_the_name_of_the_copy_is_not_replaced() {
+fn a_foreign_file_or_directory_with_the_name_of_the_copy_is_not_replaced() {
     let old = Old::new();
     fs::write(old.copy(), "a letter").unwrap();
+    for mode in [UpgradeMode::DryRun, UpgradeMode::Run] {
+        let refusal = old.upgrade(mode, &STEPS).unwrap_err();
+        assert!(refusal.ends_with("is no copy of a petstore store; move it away"), "{refusal}");
+        assert_eq!(fs::read_to_string(old.copy()).unwrap(), "a letter");
+    }
+    fs::remove_file(old.copy()).unwrap();
+    fs::create_dir(old.copy()).unwrap();
     let refusal = old.upgrade(UpgradeMode::Run, &STEPS).unwrap_err();
-    assert!(refusal.ends_with("is no copy of a petstore store; move it away"), "{refusal}");
-    assert_eq!(fs::read_to_string(old.copy()).unwrap(), "a letter");
+    assert!(refusal.contains("the copy before the upgrade was not made: "), "{refusal}");
+    assert_eq!(old.names(), ["petstore.db", "petstore.db.before-upgrade"], "a partial copy stays");
     assert_eq!(old.version(), FIRST);
 }
 
