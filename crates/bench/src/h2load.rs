@@ -53,18 +53,3 @@ fn parse(log: &str) -> Option<Tally> {
     tally.p50 = median(durations);
     Some(tally)
 }
-
-#[cfg(test)]
-mod tests {
-    use super::parse;
-
-    #[test]
-    fn the_log_is_parsed() {
-        let log = "1000000\t200\t100\n1000400\t404\t300\n1500000\t-1\t500000\n";
-        let tally = parse(log).unwrap();
-        assert_eq!((tally.requests, tally.refused, tally.broken), (3, 1, 1));
-        assert!((tally.seconds - 1.0).abs() < 1e-9);
-        assert!((tally.p50 - 300.0).abs() < 1e-9 && (tally.p99 - 500_000.0).abs() < 1e-9);
-        assert!(parse("").is_none() && parse("1\t200\n").is_none());
-    }
-}

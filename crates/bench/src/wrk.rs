@@ -50,25 +50,3 @@ fn parse(output: &str) -> Option<Tally> {
     let [seconds, p50, p99] = [f64::from(micros) / 1e6, p50.into(), p99.into()];
     Some(Tally { requests, seconds, p50, p99, refused, broken })
 }
-
-#[cfg(test)]
-mod tests {
-    use super::parse;
-    use crate::generator::Tally;
-
-    #[test]
-    fn the_result_line_of_the_script_is_parsed() {
-        let text = "Running 1s test\npetstore-bench 120000 1000500 410 2750 3 1\n";
-        let expected = Tally {
-            requests: 120_000,
-            seconds: 1.0005,
-            p50: 410.0,
-            p99: 2750.0,
-            refused: 3,
-            broken: 1,
-        };
-        assert_eq!(parse(text), Some(expected));
-        assert_eq!(parse("Requests/sec: 5\n"), None);
-        assert_eq!(parse("petstore-bench 1 2 3 x 5 6\n"), None);
-    }
-}

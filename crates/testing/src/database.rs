@@ -99,20 +99,3 @@ fn with_database(url: &str, name: &str) -> String {
     let query = if query.is_empty() { String::new() } else { format!("?{query}") };
     format!("{}/{name}{query}", &address[..end])
 }
-
-#[cfg(test)]
-mod tests {
-    use super::with_database;
-
-    #[test]
-    fn a_database_name_replaces_the_name_in_the_url() {
-        let table = [
-            ("postgres://a:b@h:1/old", "postgres://a:b@h:1/new"),
-            ("postgres://h/old?sslmode=disable", "postgres://h/new?sslmode=disable"),
-            ("postgres://h", "postgres://h/new"),
-        ];
-        for (url, expected) in table {
-            assert_eq!(with_database(url, "new"), expected);
-        }
-    }
-}
