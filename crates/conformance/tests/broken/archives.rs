@@ -8,7 +8,8 @@ use std::{
 use async_trait::async_trait;
 use petstore_domain::{
     ApiKey, Archive as _, HighestIds, IdempotencyRecord, KeyId, KeyStore as _, Pet, PetId,
-    RecordPosition, Snapshot, StoreCounts, StoreError, StoredKeys, Timestamp, WriterRole,
+    RecordPosition, SaveOutcome, Snapshot, StoreCounts, StoreError, StoredKeys, Timestamp,
+    WriterRole,
 };
 use tokio::task::yield_now;
 
@@ -213,8 +214,10 @@ pub(crate) const FLAWS: &[Flaw] = &[
                 return Ok(count);
             };
             keys.retain(|key| older.iter().any(|it| it.id == key.id && it.revoked_at.is_none()));
-            keys.iter_mut().for_each(|key| key.revoked_at = None);
-            drop(store.save(revision, keys, Vec::new()).await?);
+            for key in &mut keys {
+                key.revoked_at = None;
+            }
+            assert_eq!(store.save(revision, keys, Vec::new()).await?, SaveOutcome::Saved);
             Ok(count)
         });
     }),
