@@ -178,10 +178,7 @@ impl Drop for JoinOnDrop {
 
 #[cfg(test)]
 mod tests {
-    use std::{
-        collections::VecDeque,
-        time::{Duration, Instant},
-    };
+    use std::{collections::VecDeque, time::Instant};
 
     use petstore_domain::StoreError;
     use tokio::runtime::Runtime;
@@ -190,17 +187,15 @@ mod tests {
 
     #[test]
     fn after_a_turn_the_lock_is_free_for_a_pause_since_the_last_group() {
-        for (since_the_turn, least) in [(TURN, FREE), (Duration::ZERO, Duration::ZERO)] {
-            let (queue, jobs) = queue::channel::<Work>(MAX_GROUP, None);
-            let runtime = Runtime::new().unwrap();
-            let job = |_: Reply<(), StoreError>| -> Work { Box::new(|_| ()) };
-            runtime.spawn(async move { queue.run(job).await });
-            let ended = Instant::now();
-            let turn = ended.checked_sub(since_the_turn).unwrap();
-            let mut groups = Groups { jobs, alone: VecDeque::new(), turn, ended };
-            assert_eq!(groups.next().unwrap().1.len(), 1);
-            assert!(ended.elapsed() >= least, "{:?}", ended.elapsed());
-            assert_eq!(groups.turn > turn, least == FREE);
-        }
+        let (queue, jobs) = queue::channel::<Work>(MAX_GROUP, None);
+        let runtime = Runtime::new().unwrap();
+        let job = |_: Reply<(), StoreError>| -> Work { Box::new(|_| ()) };
+        runtime.spawn(async move { queue.run(job).await });
+        let ended = Instant::now();
+        let turn = ended.checked_sub(TURN).unwrap();
+        let mut groups = Groups { jobs, alone: VecDeque::new(), turn, ended };
+        assert_eq!(groups.next().unwrap().1.len(), 1);
+        assert!(ended.elapsed() >= FREE, "{:?}", ended.elapsed());
+        assert!(groups.turn > ended, "the next turn has not begun");
     }
 }

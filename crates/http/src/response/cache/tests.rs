@@ -4,7 +4,7 @@ use hyper::{
     HeaderMap,
     header::{ACCEPT_ENCODING, HeaderValue},
 };
-use petstore_domain::{CatalogueVersion, PageLimit, PetId, PetQuery};
+use petstore_domain::{CatalogueVersion, PageLimit, PetId, PetQuery, PetStatus};
 
 use super::{OVERHEAD, PageCache, Resource};
 use crate::response::representation::Representation;
@@ -34,8 +34,10 @@ fn a_page_is_found_by_its_query_and_its_version() {
     assert_eq!(found(after(7), LATER), None);
     assert_eq!(found(after(8), NOW), None);
     let fewer = PetQuery { limit: PageLimit::MIN, ..query_after(7) };
-    assert_eq!(found(Resource::Page(fewer), NOW), None);
-    assert_eq!(found(Resource::Pet(PetId(7)), NOW), None);
+    let sold = PetQuery { status: Some(PetStatus::Sold), ..query_after(7) };
+    for other in [Resource::Page(fewer), Resource::Page(sold), Resource::Pet(PetId(7))] {
+        assert_eq!(found(other, NOW), None);
+    }
 
     pages.insert(after(7), LATER, Arc::clone(&long));
     assert_eq!(found(after(7), NOW), None);
