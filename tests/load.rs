@@ -42,7 +42,7 @@ const PAUSE: Duration = Duration::from_millis(40);
 /// The number of writers in a full load: two for each API key, with and without idempotency keys.
 pub(crate) const WRITERS: usize = 8;
 /// The number of new additions after which a service counts as working.
-const ENOUGH: usize = 40;
+const ENOUGH: usize = 20;
 
 /// The failures that a request may meet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

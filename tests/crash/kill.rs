@@ -17,7 +17,7 @@ on_stores! {
 }
 
 /// The number of additions before a kill.
-const LOAD: usize = 100;
+const LOAD: usize = 50;
 /// The number of kills that must cut off a request, for one store: few, because the test reads all animals after each.
 const KILLS_OF_A_STORE: usize = 3;
 /// The largest number of kills for one store, until enough of them have cut off a request.

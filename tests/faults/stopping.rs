@@ -31,7 +31,7 @@ use crate::{
 /// The number of clients of each kind.
 const CLIENTS: usize = 4;
 /// The number of answers before the stop.
-const LOAD: usize = 300;
+const LOAD: usize = 100;
 /// The number of requests that are sent without waiting for answers.
 const PIPELINED: usize = 5;
 

@@ -26,7 +26,7 @@ const STREAMS: u32 = 60;
 /// The limit on the growth of the process, in KiB. Of these, 4 MiB are for unsent answers.
 const MAX_GROWTH: u64 = 32 * 1024;
 /// The time for which the attack continues after its last request.
-const TIME: Duration = Duration::from_secs(3);
+const TIME: Duration = Duration::from_secs(1);
 /// The number of unread responses on the shared connection.
 const UNREAD: usize = 20;
 

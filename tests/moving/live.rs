@@ -17,6 +17,6 @@ pub(crate) fn animals() -> usize {
     match env::var("PETSTORE_TEST_MOVES").as_deref() {
         Ok("long") => 1_000_000,
         Ok(other) => panic!("PETSTORE_TEST_MOVES can be 'long', not '{other}'"),
-        Err(_) => 3_000,
+        Err(_) => 1_000,
     }
 }

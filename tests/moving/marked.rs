@@ -26,7 +26,7 @@ use crate::support::{
 /// No service uses a store with an incomplete copy until another run of the command completes the copy.
 fn half_a_copy_is_served_by_nobody(kind: Kind) {
     // More than one batch of any store.
-    let count = if kind == Kind::Etcd { 100 * kind.batch() } else { 25_000 };
+    let count = if kind == Kind::Etcd { 60 * kind.batch() } else { 25_000 };
     let from = made(Kind::Sqlite);
     import(&from.url, "ndjson", &many(count)).succeeds();
     let backup = backup(&from);

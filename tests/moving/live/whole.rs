@@ -17,7 +17,7 @@ use crate::{
 };
 
 /// The number of additions that are repeated after a move.
-const REPEATED: usize = 50;
+const REPEATED: usize = 20;
 
 /// Asserts that the service and other commands refuse a sealed store, and name the new store.
 fn refuses(from: &Store, to: &Store) {
