@@ -285,7 +285,7 @@ async fn every_listener_closes_a_connection_without_a_whole_head_in_time() {
 #[tokio::test(start_paused = true)]
 async fn every_listener_cuts_off_a_client_without_reads() {
     // More than the buffers of the system hold.
-    const LARGE: usize = 64 << 20;
+    const LARGE: usize = 16 << 20;
     let limit = Limits::default().write_timeout;
     let test = async |[tcp, unix]: [Place; 2], metrics: Place| {
         for (place, path) in [(tcp, "/large"), (unix, "/large"), (metrics, "/metrics")] {
