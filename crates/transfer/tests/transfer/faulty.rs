@@ -12,12 +12,10 @@ use std::{
 use async_trait::async_trait;
 use petstore_domain::{
     Archive, ArchiveError, Handover, IdempotencyRequest, NewPet, Phase, Rows, Snapshot, StoreError,
-    StoreState, WriterRole,
+    StoreState, WriterRole, mocks::new_pet,
 };
 use petstore_memory::MemoryStore;
 use tokio::time::sleep;
-
-use crate::pair::add;
 
 /// A fault of a store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -140,9 +138,7 @@ impl Archive for Faulty {
             sleep(Duration::from_millis(300)).await;
         }
         if self.fault == Fault::Grows {
-            for _ in &batch.pets {
-                add(&*self.old).await;
-            }
+            self.old.add_new(vec![new_pet("Rex"); batch.pets.len()], None).await?;
         }
         if self.is_sealed().await? && self.is_due(Fault::HangsToFill) {
             sleep(Duration::from_hours(1)).await;
