@@ -78,4 +78,9 @@ fn help_and_refusals_name_the_store_beside_the_built_in_ones() {
     serve("file:").fails(2, "no path is given; use file:PATH");
     folder.run(&["keys", "list", "--store", "file:none"]).fails(1, "there is no store at none");
     assert!(!folder.path("none").exists());
+    folder.run(&["keys", "create", "web", "--store", "file:a.ndjson"]).succeeds();
+    folder
+        .run(&["backup", "--to", "copy", "--store", "file:a.ndjson"])
+        .fails(1, "this kind of store has no backup; 'petstore export' writes its animals down");
+    assert!(!folder.path("copy").exists());
 }
