@@ -102,7 +102,7 @@ pub(crate) const FLAWS: &[Flaw] = &[
         });
     }),
     Flaw::new("an addition that has to wait blocks its thread", &[WAITS], |it| {
-        it.unreachable.replace(|_, ()| async {
+        it.unreachable.replace(|_, _| async {
             thread::sleep(Duration::from_millis(400));
             Err(StoreError::unavailable("the lock is held"))
         });

@@ -61,12 +61,12 @@ fn caller(seed: u8) -> Caller {
 #[tokio::test]
 async fn a_key_is_checked_only_if_the_last_refresh_is_recent() {
     let (ring, _clock) = holding(vec![stored(1)]).await;
-    for age in [FRESH, Some(KeyRing::MAX_AGE)] {
+    for age in [FRESH, Some(Duration::from_secs(1))] {
         assert_eq!(ring.check(&secret(1), age).unwrap(), caller(1), "{age:?}");
         let refused = ring.check(&secret(2), age);
         assert!(matches!(refused, Err(AuthenticationError::Refused(None))), "{age:?}");
     }
-    for age in [None, Some(KeyRing::MAX_AGE + Duration::from_nanos(1))] {
+    for age in [None, Some(Duration::from_nanos(1_000_000_001))] {
         for seed in [1, 2] {
             let stale = ring.check(&secret(seed), age);
             assert!(matches!(stale, Err(AuthenticationError::Store(_))), "{age:?}");
