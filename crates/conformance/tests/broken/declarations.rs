@@ -15,19 +15,15 @@ use crate::{
     harness::{FaultyHarness, NOTHING},
 };
 
+/// Returns a flaw of a harness that declares a capability unsupported, although the store has it.
+const fn denying(what: &'static str, capability: &'static [Capability]) -> Flaw {
+    Flaw::new(what, &["what_is_declared_unsupported_is_not_there"], |_| ()).declaring(capability)
+}
+
 pub(crate) const FLAWS: &[Flaw] = &[
-    Flaw::new(
-        "versions are declared unsupported, but the store has them",
-        &["what_is_declared_unsupported_is_not_there"],
-        |_| (),
-    )
-    .declaring(&[Capability::Version]),
-    Flaw::new(
-        "an archive is declared unsupported, but the store has it",
-        &["what_is_declared_unsupported_is_not_there"],
-        |_| (),
-    )
-    .declaring(&[Capability::Archive]),
+    denying("versions are declared unsupported", &[Capability::Version]),
+    denying("an archive is declared unsupported", &[Capability::Archive]),
+    denying("a handover is declared unsupported", &[Capability::Handover]),
 ];
 
 #[tokio::test(flavor = "multi_thread")]
