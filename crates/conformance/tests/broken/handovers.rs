@@ -35,6 +35,40 @@ async fn unfenced<T>(store: &MemoryStore, call: impl Future<Output = T>) -> T {
     result
 }
 
+/// Returns a flaw: the store carries a call out also while it is not open.
+macro_rules! unfenced {
+    ($what:literal, $fault:ident, $call:ident($input:ident)) => {
+        unfenced!($what, $fault, $input, $call($input))
+    };
+    ($what:literal, $fault:ident, $call:ident($($input:ident),+)) => {
+        unfenced!($what, $fault, ($($input),+), $call($($input),+))
+    };
+    ($what:literal, $fault:ident, $inputs:pat, $call:ident($($input:ident),+)) => {
+        Flaw::new($what, &[REFUSES], |it| {
+            it.$fault.replace(|store, $inputs| async move {
+                unfenced(&store, store.$call($($input),+)).await
+            });
+        })
+    };
+}
+
+/// Lets a mover write if `accepts` returns `true` for its revision and the state.
+fn accept_mover(it: &mut Faults, accepts: fn(i64, &StoreState) -> bool) {
+    it.write_rows.replace(move |store, (writer, rows)| async move {
+        let state = store.state().await?;
+        let writer = match writer {
+            WriterRole::Mover(revision) if accepts(revision, &state) && state.phase.is_open() => {
+                WriterRole::Service
+            }
+            WriterRole::Mover(revision) if accepts(revision, &state) => {
+                WriterRole::Mover(state.revision)
+            }
+            _ => writer,
+        };
+        store.write_rows(writer, rows).await
+    });
+}
+
 /// Lists from a store that is not open, and without a version, if the handle believes that the store is open. `believes`
 /// also gets whether a store is open that the handle has just read.
 fn list_while(it: &mut Faults, believes: fn(&Handle, Option<bool>) -> bool) {
@@ -85,9 +119,7 @@ pub(crate) const FLAWS: &[Flaw] = &[
         },
     )
     .on_one_thread(),
-    Flaw::new("a sealed store finds animals", &[REFUSES], |it| {
-        it.find.replace(|store, id| async move { unfenced(&store, store.find(id)).await });
-    }),
+    unfenced!("a store that is not open finds animals", find, find(id)),
     Flaw::new("a store that is not open adds animals", &[REFUSES, READS], |it| {
         it.add.replace(|store, (pet, request)| async move {
             let add = store.add(pet, request);
@@ -100,25 +132,10 @@ pub(crate) const FLAWS: &[Flaw] = &[
             if request.is_some() { unfenced(&store, add).await } else { add.await }
         });
     }),
-    Flaw::new("a store that is not open adds many animals", &[REFUSES], |it| {
-        it.add_new.replace(|store, (pets, request)| async move {
-            unfenced(&store, store.add_new(pets, request)).await
-        });
-    }),
-    Flaw::new("a store that is not open purges records", &[REFUSES], |it| {
-        it.purge.replace(|store, (cutoff, limit)| async move {
-            unfenced(&store, store.purge_expired(cutoff, limit)).await
-        });
-    }),
-    Flaw::new("a store that is not open saves keys", &[REFUSES], |it| {
-        it.save.replace(|store, (expected, changed, removed)| async move {
-            unfenced(&store, store.save(expected, changed, removed)).await
-        });
-    }),
-    Flaw::new("a store that is not open notes uses", &[REFUSES], |it| {
-        it.note_uses
-            .replace(|store, uses| async move { unfenced(&store, store.note_uses(uses)).await });
-    }),
+    unfenced!("a store that is not open adds many animals", add_new, add_new(pets, request)),
+    unfenced!("a store that is not open purges", purge, purge_expired(cutoff, limit)),
+    unfenced!("a store that is not open saves keys", save, save(expected, changed, removed)),
+    unfenced!("a store that is not open notes uses", note_uses, note_uses(uses)),
     Flaw::new("a store that is not open loads no keys", &[REFUSES], |it| {
         it.load.replace(|store, unless| async move {
             let is_open = store.state().await?.phase.is_open();
@@ -278,34 +295,16 @@ pub(crate) const FLAWS: &[Flaw] = &[
         });
     }),
     Flaw::new("a store that is filled accepts rows of an earlier mover", &[FILLS], |it| {
-        change_writer(it, |writer, state| match writer {
-            WriterRole::Mover(revision) if !state.phase.is_open() => {
-                WriterRole::Mover(revision.max(state.revision))
-            }
-            _ => writer,
-        });
+        accept_mover(it, |revision, state| !state.phase.is_open() && revision < state.revision);
     }),
     Flaw::new("a store that is filled accepts rows of a later mover", &[FILLS], |it| {
-        change_writer(it, |writer, state| match writer {
-            WriterRole::Mover(revision) => WriterRole::Mover(revision.min(state.revision)),
-            WriterRole::Service => writer,
-        });
+        accept_mover(it, |revision, state| !state.phase.is_open() && revision > state.revision);
     }),
     Flaw::new("an open store accepts rows of its last mover", &[FILLS], |it| {
-        change_writer(it, |writer, state| match writer {
-            WriterRole::Mover(revision) if state.phase.is_open() && revision < state.revision => {
-                WriterRole::Service
-            }
-            _ => writer,
-        });
+        accept_mover(it, |revision, state| state.phase.is_open() && revision < state.revision);
     }),
     Flaw::new("an open store accepts rows of a mover at its revision", &[FILLS], |it| {
-        change_writer(it, |writer, state| match writer {
-            WriterRole::Mover(revision) if state.phase.is_open() && revision == state.revision => {
-                WriterRole::Service
-            }
-            _ => writer,
-        });
+        accept_mover(it, |revision, state| state.phase.is_open() && revision == state.revision);
     }),
     Flaw::new("no handle reads a sealed store", &[READS], |it| {
         it.list.replace(|store, query| async move {

@@ -52,6 +52,13 @@ const GROW: &[&str] = &["identifiers_grow_and_none_is_assigned_twice"];
 const HIGHEST: &[&str] = &["where_no_identifier_is_left_all_else_goes_on"];
 
 pub(crate) const FLAWS: &[Flaw] = &[
+    Flaw::new("two animals have one identifier", GROW, |it| {
+        it.add.edit_output(|_, _, added| {
+            if let Added::Created(pet) = added {
+                pet.id.0 /= 2;
+            }
+        });
+    }),
     Flaw::new("every second animal has a lower identifier than the one before", GROW, |it| {
         it.add.edit_output(|_, _, added| {
             if let Added::Created(pet) = added {

@@ -1,9 +1,7 @@
 //! Flaws in storing API keys.
 
-use std::time::Instant;
-
 use petstore_domain::{
-    ApiKey, KeyChanges, KeyId, KeyName, KeyRevision, KeyRights, KeyRow, KeyStore as _, SaveOutcome,
+    ApiKey, KeyChanges, KeyId, KeyRevision, KeyRights, KeyRow, KeyStore as _, SaveOutcome,
     StoreError, StoredKeys, Timestamp, load_keys,
 };
 use petstore_memory::MemoryStore;
@@ -96,12 +94,6 @@ pub(crate) const FLAWS: &[Flaw] = &[
             full.for_each(|key| key.rights = KeyRights::Full);
         });
     }),
-    Flaw::new("the name of a key is cut to 63 characters", &[GIVEN], |it| {
-        change_keys(it, |_, keys| {
-            keys.iter_mut()
-                .for_each(|key| key.name = KeyName::parse(&format!("{:.63}", key.name)).unwrap());
-        });
-    }),
     Flaw::new("a key is never older than 1970", &[GIVEN], |it| {
         change_keys(it, |_, keys| {
             keys.iter_mut().for_each(|key| key.created_at = key.created_at.max(Timestamp(0)));
@@ -173,9 +165,6 @@ pub(crate) const FLAWS: &[Flaw] = &[
         },
     )
     .on_one_thread(),
-    Flaw::new("the number of keys is the revision", &[REVISION], |it| {
-        mask_revision(it, |_, loaded| loaded.keys.len() as u128);
-    }),
     Flaw::new("the revisions of all stores count from 0", &[REVISION], |it| {
         mask_revision(it, |_, loaded| loaded.revision.0 & u128::from(u64::MAX));
     }),
@@ -202,16 +191,6 @@ pub(crate) const FLAWS: &[Flaw] = &[
             let keys = loaded.keys.iter().map(|key| (key.digest.0[0], key.revoked_at));
             let text = format!("{:?}", keys.collect::<Vec<_>>());
             text.bytes().fold(7, |hash, byte| hash * 31 % (1 << 100) + u128::from(byte))
-        });
-    }),
-    Flaw::new("the revision is the time in milliseconds", &[REVISION], |it| {
-        mask_revision(it, |store, loaded| {
-            // The time at which this revision was first seen.
-            let mut seen = store.notes.uses.lock().unwrap();
-            let known = KeyId(i64::try_from(loaded.revision.0 & u128::from(u32::MAX)).unwrap());
-            let begun = *store.own.seen.lock().unwrap().at.get_or_insert_with(Instant::now);
-            let now = Timestamp(i64::try_from(begun.elapsed().as_millis()).unwrap());
-            u128::from(seen.entry(known).or_insert(now).0.unsigned_abs())
         });
     }),
     Flaw::new("a load returns all keys even if their revision is known", &[REVISION], |it| {

@@ -3,8 +3,8 @@
 use std::{sync::atomic::Ordering, thread, time::Duration};
 
 use petstore_domain::{
-    Added, Archive as _, CategoryId, IdempotencyRecord, NewPet, Pet, PetId, PetName,
-    PetRepository as _, PetStatus, Rows, StoreError, WriterRole,
+    Archive as _, CategoryId, IdempotencyRecord, NewPet, Pet, PetId, PetName, PetRepository as _,
+    PetStatus, Rows, StoreError, WriterRole,
 };
 
 use crate::{
@@ -81,15 +81,6 @@ pub(crate) const FLAWS: &[Flaw] = &[
     Flaw::new("the accents of a name are decomposed", &[GIVEN], |it| {
         rename(it, |name| name.replace('é', "e\u{301}"));
     }),
-    Flaw::new("a capital ẞ becomes two letters", &[GIVEN], |it| {
-        rename(it, |name| name.replace('ẞ', "SS"));
-    }),
-    Flaw::new("a dotted İ becomes a plain letter", &[GIVEN], |it| {
-        rename(it, |name| name.replace('İ', "I"));
-    }),
-    Flaw::new("quotes in a name are doubled", &[GIVEN], |it| {
-        rename(it, |name| name.replace('\'', "''"));
-    }),
     Flaw::new("a byte order mark is removed from a name", &[GIVEN], |it| {
         rename(it, |name| name.replace('\u{feff}', ""));
     }),
@@ -98,9 +89,6 @@ pub(crate) const FLAWS: &[Flaw] = &[
     }),
     Flaw::new("invisible joiners are removed from a name", &[GIVEN], |it| {
         rename(it, |name| name.replace('\u{200d}', ""));
-    }),
-    Flaw::new("a backslash in a name begins an escape", &[GIVEN], |it| {
-        rename(it, |name| name.replace('\\', ""));
     }),
     Flaw::new("a status is made up", &[GIVEN, WALK], |it| {
         it.add.edit_input(|(pet, _)| pet.status = pet.status.or(Some(PetStatus::Available)));
@@ -111,30 +99,6 @@ pub(crate) const FLAWS: &[Flaw] = &[
             pet.category_id = CategoryId(category);
         });
     }),
-    Flaw::new(
-        "every seventh animal is acknowledged with the previous identifier, and not stored",
-        &[
-            WRITE,
-            "identifiers_grow_and_none_is_assigned_twice",
-            "reopening_keeps_what_was_acknowledged",
-            WALK,
-        ],
-        |it| {
-            it.add.replace(|store, (pet, request)| async move {
-                let last_id = &store.notes.count;
-                let before = last_id.load(Ordering::Relaxed);
-                if request.is_none() && before % 7 == 6 {
-                    last_id.fetch_add(1, Ordering::Relaxed);
-                    return Ok(Added::Created(pet.with_id(PetId(before))));
-                }
-                let added = store.add(pet, request).await;
-                if let Ok(Added::Created(pet)) = &added {
-                    last_id.store(pet.id.0, Ordering::Relaxed);
-                }
-                added
-            });
-        },
-    ),
     Flaw::new(
         "every thirteenth animal is lost",
         &["a_dropped_addition_happens_whole_or_not_at_all", PAGE, WRITE, WALK],
