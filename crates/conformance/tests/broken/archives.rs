@@ -299,20 +299,6 @@ pub(crate) const FLAWS: &[Flaw] = &[
     Flaw::new("a written key has full rights", &[WRITTEN], |it| {
         change_keys(it, |key| key.rights = KeyRights::Full);
     }),
-    Flaw::new(
-        "records without their animals are refused",
-        &["a_replay_returns_the_animal_of_its_request"],
-        |it| {
-            it.write_rows.replace(|store, (writer, rows)| async move {
-                let mut pets = store.snapshot().await?.pets(None, u32::MAX).await?;
-                pets.extend(rows.pets.clone());
-                if rows.records.iter().any(|record| pets.iter().all(|pet| pet.id != record.pet)) {
-                    return Err(StoreError::corrupt("a record", "its animal exists").into());
-                }
-                store.write_rows(writer, rows).await
-            });
-        },
-    ),
     Flaw::new("a repeated batch is added again", &[BATCH], |it| {
         it.add_new.edit_input(|(_, request)| *request = None);
     }),

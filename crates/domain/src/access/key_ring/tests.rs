@@ -153,25 +153,6 @@ async fn all_keys_are_loaded_only_if_the_changes_are_incomplete() {
 }
 
 #[tokio::test]
-async fn a_changed_key_keeps_its_uses() {
-    let mut keys = MockKeyStore::new();
-    let mut loads = [
-        changes(1, &[(1, 5), (2, 7)], 12),
-        changes(2, &[(1, 6)], 13),
-        changes(3, &[(1, 6), (2, 9)], 15),
-    ]
-    .into_iter();
-    keys.expect_load_changes().times(3).returning(move |_| Ok(loads.next().unwrap()));
-    keys.expect_note_uses().once().with(eq(vec![(KeyId(1), START)])).returning(|_| Ok(()));
-    let (ring, _clock) = ring(keys);
-    ring.refresh().await.unwrap();
-    assert_eq!(check(&ring, 1), Ok(caller(1)));
-    ring.refresh().await.unwrap();
-    ring.refresh().await.unwrap();
-    ring.write_back_uses().await.unwrap();
-}
-
-#[tokio::test]
 async fn a_refusal_names_a_key_that_is_no_longer_live() {
     let expiry = START.plus(Duration::from_millis(50));
     let brief = key(3, "web", Some(expiry.0));
