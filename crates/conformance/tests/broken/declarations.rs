@@ -1,7 +1,7 @@
 //! False declarations of a harness, and tests of what the kit does with a harness.
 
 use std::{
-    collections::{BTreeSet, HashSet},
+    collections::BTreeSet,
     sync::{Arc, atomic::Ordering},
 };
 
@@ -77,12 +77,6 @@ fn check_fails_for_a_promise_that_is_unknown_or_broken() {
     let broken = check(Empty, "a_fresh_store_is_empty").unwrap_err();
     let expected = "a_fresh_store_is_empty: the harness has no fresh store: the disk is full";
     assert_eq!(format!("{broken:?}"), expected);
-}
-
-#[test]
-fn every_capability_is_used() {
-    let needed = PROMISES.iter().flat_map(|promise| promise.needs).collect::<HashSet<_>>();
-    assert_eq!(needed.len(), 9, "a capability is needed by no promise");
 }
 
 #[tokio::test(flavor = "multi_thread")]

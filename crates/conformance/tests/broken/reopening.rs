@@ -14,9 +14,6 @@ pub(crate) const FLAWS: &[Flaw] = &[
     Flaw::new("records are lost by reopening", KEEPS, |it| {
         it.reopened = Some(|rows, _| rows.records.clear());
     }),
-    Flaw::new("a key is lost by reopening", KEEPS, |it| {
-        it.reopened = Some(|rows, _| drop(rows.keys.pop()));
-    }),
     Flaw::new("a revocation is lost by reopening", KEEPS, |it| {
         it.reopened = Some(|rows, _| rows.keys.iter_mut().for_each(|key| key.revoked_at = None));
     }),
