@@ -7,8 +7,8 @@ use std::{
 
 use async_trait::async_trait;
 use petstore_domain::{
-    ApiKey, Archive as _, HighestIds, IdempotencyRecord, KeyId, KeyRights, KeyStore as _, Pet,
-    PetId, RecordPosition, SaveOutcome, Snapshot, StoreCounts, StoreError, StoredKeys, Timestamp,
+    ApiKey, Archive as _, HighestIds, IdempotencyRecord, KeyId, KeyStore as _, Pet, PetId,
+    RecordPosition, SaveOutcome, Snapshot, StoreCounts, StoreError, StoredKeys, Timestamp,
     WriterRole,
 };
 use tokio::task::yield_now;
@@ -295,9 +295,6 @@ pub(crate) const FLAWS: &[Flaw] = &[
     }),
     Flaw::new("a written key loses its revocation", &[WRITTEN, MERGED], |it| {
         change_keys(it, |key| key.revoked_at = None);
-    }),
-    Flaw::new("a written key has full rights", &[WRITTEN], |it| {
-        change_keys(it, |key| key.rights = KeyRights::Full);
     }),
     Flaw::new("a repeated batch is added again", &[BATCH], |it| {
         it.add_new.edit_input(|(_, request)| *request = None);

@@ -26,9 +26,6 @@ fn hang(it: &mut Faults, kind: &'static str) {
 }
 
 pub(crate) const FLAWS: &[Flaw] = &[
-    Flaw::new("a call panics during an outage", OUTAGE, |it| {
-        it.unreachable.replace(|_, _| async { panic!("no connection") });
-    }),
     Flaw::new("a call is refused during an outage", OUTAGE, |it| {
         it.unreachable.replace(|_, _| async { Err(StoreError::refused("there is no connection")) });
     }),
