@@ -331,6 +331,6 @@ pub(crate) const FLAWS: &[Flaw] = &[
         it.add_new.edit_input(|(pets, _)| pets.truncate(24));
     }),
     Flaw::new("a service may write rows to a store that a mover fills", &[REFUSES], |it| {
-        change_writer(it, |_, state| WriterRole::Mover(state.revision))
+        change_writer(it, |_, state| WriterRole::Mover(state.revision));
     }),
 ];

@@ -7,7 +7,7 @@ use std::{
 
 use petstore_domain::{
     Added, Archive as _, CatalogueVersion, Handover as _, KeyStore as _, PetRepository as _, Phase,
-    StoreState, WriterRole,
+    StoreState, StoredKeys, WriterRole,
 };
 use petstore_memory::MemoryStore;
 use tokio::task::yield_now;
@@ -63,7 +63,7 @@ fn accept_mover(it: &mut Faults, accepts: fn(i64, &StoreState) -> bool) {
             WriterRole::Mover(revision) if accepts(revision, &state) => {
                 WriterRole::Mover(state.revision)
             }
-            _ => writer,
+            WriterRole::Service | WriterRole::Mover(_) => writer,
         };
         store.write_rows(writer, rows).await
     });
@@ -139,9 +139,9 @@ pub(crate) const FLAWS: &[Flaw] = &[
     Flaw::new("a store that is not open loads no keys", &[REFUSES], |it| {
         it.load.replace(|store, unless| async move {
             let is_open = store.state().await?.phase.is_open();
-            let mut loaded = store.load(unless).await?;
-            loaded.iter_mut().for_each(|loaded| loaded.keys.retain(|_| is_open));
-            Ok(loaded)
+            let loaded = store.load(unless).await?;
+            let empty = |loaded| StoredKeys { keys: Vec::new(), ..loaded };
+            Ok(if is_open { loaded } else { loaded.map(empty) })
         });
     }),
     Flaw::new("a store that is filled is read like a sealed one", &[READS], |it| {

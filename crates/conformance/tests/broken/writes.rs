@@ -140,7 +140,7 @@ fn in_two(it: &mut Faults, first: fn(&mut Rows) -> Rows) {
     it.write_rows.replace(move |store, (writer, mut rows)| async move {
         store.notes.flag.store(true, Ordering::SeqCst);
         let one = store.write_rows(writer, first(&mut rows)).await?;
-        sleep(Duration::from_millis(5)).await;
+        sleep(Duration::from_millis(20)).await;
         let added = one + store.write_rows(writer, rows).await?;
         store.notes.flag.store(false, Ordering::SeqCst);
         Ok(added)
