@@ -29,59 +29,80 @@ struct FaultySnapshot {
 
 #[derive(Clone, Copy)]
 enum SnapshotFault {
-    /// Each call reads the current state of the store.
-    Live,
-    /// Each call for rows reads the current state of the store.
-    LiveRows,
+    /// Calls for this part read the current state of the store.
+    Live(Part),
     /// The snapshot fails after a second.
     Expires,
-    Records(fn(&mut Vec<IdempotencyRecord>)),
+    Limit(fn(u32) -> u32),
+    Counts(fn(&mut StoreCounts)),
     Highest(fn(&mut HighestIds)),
+    Pets(fn(&mut Vec<Pet>)),
+    Keys(fn(&mut Vec<ApiKey>)),
+    Records(fn(&mut Vec<IdempotencyRecord>)),
+}
+
+use SnapshotFault::{Counts, Highest, Keys, Limit, Live, Pets, Records};
+
+#[derive(Clone, Copy, PartialEq)]
+enum Part {
+    Counts,
+    Highest,
+    Pets,
+    Keys,
+    Records,
 }
 
 impl FaultySnapshot {
-    async fn view(&mut self) -> Result<&mut dyn Snapshot, StoreError> {
-        match self.fault {
-            SnapshotFault::Live => self.taken = self.store.snapshot().await?,
-            SnapshotFault::Expires if self.at.elapsed() > Duration::from_secs(1) => {
-                return Err(StoreError::unavailable("the transaction is too old"));
-            }
-            SnapshotFault::LiveRows
-            | SnapshotFault::Expires
-            | SnapshotFault::Records(_)
-            | SnapshotFault::Highest(_) => {}
+    async fn view(&mut self, part: Part) -> Result<&mut dyn Snapshot, StoreError> {
+        if matches!(self.fault, Live(live) if live == part) {
+            self.taken = self.store.snapshot().await?;
+        }
+        if matches!(self.fault, SnapshotFault::Expires)
+            && self.at.elapsed() > Duration::from_secs(1)
+        {
+            return Err(StoreError::unavailable("the transaction is too old"));
         }
         Ok(&mut *self.taken)
     }
 
-    async fn rows(&mut self) -> Result<&mut dyn Snapshot, StoreError> {
-        if matches!(self.fault, SnapshotFault::LiveRows) {
-            self.taken = self.store.snapshot().await?;
-        }
-        self.view().await
+    fn limit(&self, limit: u32) -> u32 {
+        if let Limit(change) = self.fault { change(limit) } else { limit }
     }
 }
 
 #[async_trait]
 impl Snapshot for FaultySnapshot {
     async fn counts(&mut self) -> Result<StoreCounts, StoreError> {
-        self.view().await?.counts().await
+        let mut counts = self.view(Part::Counts).await?.counts().await?;
+        if let Counts(change) = self.fault {
+            change(&mut counts);
+        }
+        Ok(counts)
     }
 
     async fn highest_ids(&mut self) -> Result<HighestIds, StoreError> {
-        let mut highest = self.view().await?.highest_ids().await?;
-        if let SnapshotFault::Highest(change) = self.fault {
+        let mut highest = self.view(Part::Highest).await?.highest_ids().await?;
+        if let Highest(change) = self.fault {
             change(&mut highest);
         }
         Ok(highest)
     }
 
     async fn pets(&mut self, after: Option<PetId>, limit: u32) -> Result<Vec<Pet>, StoreError> {
-        self.rows().await?.pets(after, limit).await
+        let limit = self.limit(limit);
+        let mut pets = self.view(Part::Pets).await?.pets(after, limit).await?;
+        if let Pets(change) = self.fault {
+            change(&mut pets);
+        }
+        Ok(pets)
     }
 
     async fn keys(&mut self) -> Result<Vec<ApiKey>, StoreError> {
-        self.rows().await?.keys().await
+        let mut keys = self.view(Part::Keys).await?.keys().await?;
+        if let Keys(change) = self.fault {
+            change(&mut keys);
+        }
+        Ok(keys)
     }
 
     async fn records(
@@ -89,8 +110,9 @@ impl Snapshot for FaultySnapshot {
         after: Option<RecordPosition>,
         limit: u32,
     ) -> Result<Vec<IdempotencyRecord>, StoreError> {
-        let mut records = self.rows().await?.records(after, limit).await?;
-        if let SnapshotFault::Records(change) = self.fault {
+        let limit = self.limit(limit);
+        let mut records = self.view(Part::Records).await?.records(after, limit).await?;
+        if let Records(change) = self.fault {
             change(&mut records);
         }
         Ok(records)
@@ -105,20 +127,65 @@ fn snapshots(it: &mut Faults, fault: SnapshotFault) {
     });
 }
 
+/// Changes the keys that are written as rows.
+fn change_keys(it: &mut Faults, change: fn(&mut ApiKey)) {
+    it.write_rows.replace(move |store, (writer, mut rows)| async move {
+        rows.keys.iter_mut().for_each(change);
+        store.write_rows(writer, rows).await
+    });
+}
+
 const BATCH: &str = "a_repeated_batch_adds_nothing";
 const COPIED: &str = "no_identifier_of_a_copied_store_comes_back";
+const DELETED: &str = "a_record_outlasts_its_deleted_animal";
+const EVERYWHERE: &str = "a_write_shows_everywhere_and_changes_nothing_else";
+const FRESH: &str = "a_fresh_store_is_empty";
 const LARGE: &str = "many_animals_are_added_in_their_order";
 const LATER: &str = "a_snapshot_does_not_see_later_writes";
 const MERGED: &str = "a_key_that_is_there_already_is_merged";
 const ORDER: &str = "a_snapshot_holds_everything_in_order";
+const MOVERS: &str = "what_a_mover_writes_shows_when_the_store_opens";
 const OTHERS: &str = "rows_in_the_place_of_others_are_refused";
+const REFUSES: &str = "a_store_that_is_not_open_refuses_everything";
 const REOPENED: &str = "reopening_keeps_what_was_acknowledged";
 const WRITTEN: &str = "rows_come_back_and_may_be_written_again";
 
 pub(crate) const FLAWS: &[Flaw] = &[
-    Flaw::new("a snapshot sees later writes", &[LATER], |it| snapshots(it, SnapshotFault::Live)),
-    Flaw::new("the rows of a snapshot are of later writes, but not its counts", &[LATER], |it| {
-        snapshots(it, SnapshotFault::LiveRows);
+    Flaw::new("a snapshot counts later rows", &[LATER], |it| snapshots(it, Live(Part::Counts))),
+    Flaw::new("a snapshot has later highest identifiers", &[LATER], |it| {
+        snapshots(it, Live(Part::Highest));
+    }),
+    Flaw::new("a snapshot shows later animals", &[LATER], |it| snapshots(it, Live(Part::Pets))),
+    Flaw::new("a snapshot shows later keys", &[LATER], |it| snapshots(it, Live(Part::Keys))),
+    Flaw::new("a snapshot shows later records", &[LATER], |it| {
+        snapshots(it, Live(Part::Records));
+    }),
+    Flaw::new("a snapshot counts one animal too many", &[FRESH, ORDER], |it| {
+        snapshots(it, Counts(|counts| counts.pets += 1));
+    }),
+    Flaw::new("a snapshot counts one key too many", &[FRESH, ORDER], |it| {
+        snapshots(it, Counts(|counts| counts.keys += 1));
+    }),
+    Flaw::new("a snapshot counts one record too many", &[FRESH, ORDER], |it| {
+        snapshots(it, Counts(|counts| counts.records += 1));
+    }),
+    Flaw::new("the highest identifiers of a new store are 0", &[FRESH], |it| {
+        snapshots(it, Highest(|highest| highest.pet = highest.pet.or(Some(PetId(0)))));
+    }),
+    Flaw::new("a batch of a snapshot has more rows than its limit", &[ORDER, LATER], |it| {
+        snapshots(it, Limit(|_| u32::MAX));
+    }),
+    Flaw::new("rows of a snapshot follow a batch that is not full", &[ORDER, LATER], |it| {
+        snapshots(it, Limit(|limit| limit.min(3)));
+    }),
+    Flaw::new("a snapshot lacks animals without a status", &[ORDER, WRITTEN, MOVERS], |it| {
+        snapshots(it, Pets(|pets| pets.retain(|pet| pet.status.is_some())));
+    }),
+    Flaw::new("a snapshot lacks revoked keys", &[ORDER, WRITTEN, REFUSES], |it| {
+        snapshots(it, Keys(|keys| keys.retain(|key| key.revoked_at.is_none())));
+    }),
+    Flaw::new("the records of a snapshot name other animals", &[ORDER, BATCH, MOVERS], |it| {
+        snapshots(it, Records(|records| records.iter_mut().for_each(|record| record.pet.0 += 1)));
     }),
     Flaw::new("a snapshot fails after a second", &[LATER], |it| {
         snapshots(it, SnapshotFault::Expires);
@@ -128,38 +195,37 @@ pub(crate) const FLAWS: &[Flaw] = &[
             let bytes = records.iter_mut().flat_map(|record| &mut record.id.0);
             bytes.filter(|byte| !byte.is_ascii()).for_each(|byte| *byte = b'?');
         };
-        snapshots(it, SnapshotFault::Records(read_as_text));
+        snapshots(it, Records(read_as_text));
     }),
     Flaw::new("a snapshot's records are out of order", &[ORDER, LATER], |it| {
-        snapshots(it, SnapshotFault::Records(|records| records.reverse()));
+        snapshots(it, Records(|records| records.reverse()));
     }),
     Flaw::new("a snapshot leaves out records without an animal", &[ORDER], |it| {
         let leave_out = |records: &mut Vec<_>| {
             records.retain(|record: &IdempotencyRecord| record.pet.0 < 70_000);
         };
-        snapshots(it, SnapshotFault::Records(leave_out));
+        snapshots(it, Records(leave_out));
     }),
-    Flaw::new(
-        "snapshots fail after a purge",
-        &["a_write_shows_everywhere_and_changes_nothing_else"],
-        |it| {
-            it.purge.edit_output(|store, _, _| store.notes.flag.store(true, Ordering::SeqCst));
-            it.snapshot.replace(|store, ()| async move {
-                if store.notes.flag.load(Ordering::SeqCst) {
-                    return Err(StoreError::corrupt("an index entry", "its record exists"));
-                }
-                store.snapshot().await
-            });
-        },
-    ),
-    Flaw::new("a snapshot does not return the highest animal identifier", &[COPIED], |it| {
-        snapshots(it, SnapshotFault::Highest(|highest| highest.pet = None));
+    Flaw::new("snapshots fail after a purge", &[EVERYWHERE], |it| {
+        it.purge.edit_output(|store, _, _| store.notes.flag.store(true, Ordering::SeqCst));
+        it.snapshot.replace(|store, ()| async move {
+            if store.notes.flag.load(Ordering::SeqCst) {
+                return Err(StoreError::corrupt("an index entry", "its record exists"));
+            }
+            store.snapshot().await
+        });
+    }),
+    Flaw::new("a snapshot's highest animal identifier is one too low", &[COPIED, DELETED], |it| {
+        let lower = |highest: &mut HighestIds| {
+            highest.pet = highest.pet.map(|PetId(id)| PetId(id - 1));
+        };
+        snapshots(it, Highest(lower));
     }),
     Flaw::new("a snapshot's highest key identifier is one too low", &[COPIED], |it| {
         let lower = |highest: &mut HighestIds| {
             highest.key = highest.key.map(|KeyId(id)| KeyId(id - 1));
         };
-        snapshots(it, SnapshotFault::Highest(lower));
+        snapshots(it, Highest(lower));
     }),
     Flaw::new("a write of rows ignores the highest animal identifier", &[COPIED], |it| {
         it.write_rows.edit_input(|(_, rows)| rows.highest.pet = None);
@@ -172,10 +238,10 @@ pub(crate) const FLAWS: &[Flaw] = &[
     }),
     Flaw::new(
         "rows are acknowledged, but not written",
-        &[MERGED, OTHERS, "what_a_mover_writes_shows_when_the_store_opens", WRITTEN, COPIED],
+        &[MERGED, OTHERS, MOVERS, WRITTEN, COPIED],
         |it| it.write_rows.replace(|_, (_, rows)| async move { Ok(rows.pets.len() as u64) }),
     ),
-    Flaw::new("refused rows are acknowledged", &[OTHERS], |it| {
+    Flaw::new("refused rows are acknowledged", &[OTHERS, EVERYWHERE, MOVERS], |it| {
         it.write_rows.replace(|store, (writer, rows)| async move {
             Ok(store.write_rows(writer, rows).await.unwrap_or_default())
         });
@@ -221,20 +287,15 @@ pub(crate) const FLAWS: &[Flaw] = &[
             Ok(count)
         });
     }),
-    Flaw::new(
-        "records without their animals are refused",
-        &["a_replay_returns_the_animal_of_its_request"],
-        |it| {
-            it.write_rows.replace(|store, (writer, rows)| async move {
-                let mut pets = store.snapshot().await?.pets(None, u32::MAX).await?;
-                pets.extend(rows.pets.clone());
-                if rows.records.iter().any(|record| pets.iter().all(|pet| pet.id != record.pet)) {
-                    return Err(StoreError::corrupt("a record", "its animal exists").into());
-                }
-                store.write_rows(writer, rows).await
-            });
-        },
-    ),
+    Flaw::new("a written key loses its expiry", &[WRITTEN, MERGED], |it| {
+        change_keys(it, |key| key.expires_at = None);
+    }),
+    Flaw::new("a written key loses its last use", &[WRITTEN, MERGED], |it| {
+        change_keys(it, |key| key.last_used_at = None);
+    }),
+    Flaw::new("a written key loses its revocation", &[WRITTEN, MERGED], |it| {
+        change_keys(it, |key| key.revoked_at = None);
+    }),
     Flaw::new("a repeated batch is added again", &[BATCH], |it| {
         it.add_new.edit_input(|(_, request)| *request = None);
     }),
@@ -262,15 +323,14 @@ pub(crate) const FLAWS: &[Flaw] = &[
         },
     )
     .on_one_thread(),
-    Flaw::new("new animals are added in reverse order", &[LARGE], |it| {
+    Flaw::new("one call adds only 24 animals", &[LARGE], |it| it.max_batch = 24),
+    Flaw::new("new animals are added in reverse order", &[LARGE, EVERYWHERE], |it| {
         it.add_new.edit_input(|(pets, _)| pets.reverse());
     }),
     Flaw::new("only 24 of many new animals are added", &[LARGE], |it| {
         it.add_new.edit_input(|(pets, _)| pets.truncate(24));
     }),
-    Flaw::new(
-        "a service may write rows to a store that a mover fills",
-        &["a_store_that_is_not_open_refuses_everything"],
-        |it| change_writer(it, |_, state| WriterRole::Mover(state.revision)),
-    ),
+    Flaw::new("a service may write rows to a store that a mover fills", &[REFUSES], |it| {
+        change_writer(it, |_, state| WriterRole::Mover(state.revision));
+    }),
 ];

@@ -1,7 +1,7 @@
 //! False declarations of a harness, and tests of what the kit does with a harness.
 
 use std::{
-    collections::{BTreeSet, HashSet},
+    collections::BTreeSet,
     sync::{Arc, atomic::Ordering},
 };
 
@@ -15,19 +15,15 @@ use crate::{
     harness::{FaultyHarness, NOTHING},
 };
 
+/// Returns a flaw of a harness that declares a capability unsupported, although the store has it.
+const fn denying(what: &'static str, capability: &'static [Capability]) -> Flaw {
+    Flaw::new(what, &["what_is_declared_unsupported_is_not_there"], |_| ()).declaring(capability)
+}
+
 pub(crate) const FLAWS: &[Flaw] = &[
-    Flaw::new(
-        "versions are declared unsupported, but the store has them",
-        &["what_is_declared_unsupported_is_not_there"],
-        |_| (),
-    )
-    .declaring(&[Capability::Version]),
-    Flaw::new(
-        "an archive is declared unsupported, but the store has it",
-        &["what_is_declared_unsupported_is_not_there"],
-        |_| (),
-    )
-    .declaring(&[Capability::Archive]),
+    denying("versions are declared unsupported", &[Capability::Version]),
+    denying("an archive is declared unsupported", &[Capability::Archive]),
+    denying("a handover is declared unsupported", &[Capability::Handover]),
 ];
 
 #[tokio::test(flavor = "multi_thread")]
@@ -81,12 +77,6 @@ fn check_fails_for_a_promise_that_is_unknown_or_broken() {
     let broken = check(Empty, "a_fresh_store_is_empty").unwrap_err();
     let expected = "a_fresh_store_is_empty: the harness has no fresh store: the disk is full";
     assert_eq!(format!("{broken:?}"), expected);
-}
-
-#[test]
-fn every_capability_is_used() {
-    let needed = PROMISES.iter().flat_map(|promise| promise.needs).collect::<HashSet<_>>();
-    assert_eq!(needed.len(), 9, "a capability is needed by no promise");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -31,6 +31,12 @@ pub(crate) struct Handle {
     pub(crate) own: Arc<Notes>,
 }
 
+impl Handle {
+    pub(crate) fn is_cut_off(&self) -> bool {
+        self.notes.is_cut_off.load(Ordering::SeqCst)
+    }
+}
+
 impl Deref for Handle {
     type Target = MemoryStore;
 
@@ -102,8 +108,8 @@ pub(crate) struct Faults {
     pub(crate) add_new: Call<(Vec<NewPet>, Request), u64, ArchiveError>,
     pub(crate) state: Call<(), StoreState>,
     pub(crate) change_state: Call<(i64, StoreState), bool>,
-    /// Runs before each call while the store cannot be reached.
-    pub(crate) unreachable: Call<(), ()>,
+    /// Runs before each call while the store cannot be reached, with the kind of the call.
+    pub(crate) unreachable: Call<&'static str, ()>,
     /// Changes every version, also the versions of reads.
     pub(crate) versions: fn(&Handle, u128) -> u128,
     /// Changes only the result of `version`.
@@ -112,8 +118,8 @@ pub(crate) struct Faults {
     pub(crate) reopened: Option<fn(&mut Rows, &mut StoreState)>,
     /// `true` if two callers that open a new store at once create a store each.
     pub(crate) made_twice: bool,
-    /// `true` if uses of keys are acknowledged while the store cannot be reached.
-    pub(crate) forgets_uses: bool,
+    /// The largest number of rows in one call: small, like the limit of a store with small transactions.
+    pub(crate) max_batch: usize,
     /// `true` if changes by another process are not seen.
     pub(crate) alone: bool,
 }
@@ -150,14 +156,14 @@ impl Default for Faults {
             change_state: Call::new(|store, (expected, new)| async move {
                 store.change_state(expected, new).await
             }),
-            unreachable: Call::new(|_, ()| async {
+            unreachable: Call::new(|_, _| async {
                 Err(StoreError::unavailable("the connection is cut"))
             }),
             versions: |_, version| version,
             own_version: |_, version| version,
             reopened: None,
             made_twice: false,
-            forgets_uses: false,
+            max_batch: 25,
             alone: false,
         }
     }

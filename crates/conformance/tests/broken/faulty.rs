@@ -1,7 +1,5 @@
 //! One open handle on a store in memory, with faults in front of its calls.
 
-use std::sync::atomic::Ordering;
-
 use async_trait::async_trait;
 use petstore_domain::{
     AddError, Added, ApiKey, Archive, ArchiveError, CatalogueVersion, Handover, IdempotencyRequest,
@@ -18,19 +16,20 @@ pub(crate) struct Faulty {
 }
 
 impl Faulty {
-    fn is_cut_off(&self) -> bool {
-        self.handle.notes.is_cut_off.load(Ordering::SeqCst)
-    }
-
     /// Carries out a call. While the store is cut off, the fault `unreachable` decides.
-    async fn call<In, T, E>(&self, call: &Call<In, T, E>, input: In) -> Result<T, E>
+    async fn call<In, T, E>(
+        &self,
+        kind: &'static str,
+        call: &Call<In, T, E>,
+        input: In,
+    ) -> Result<T, E>
     where
         In: Clone + Send + 'static,
         T: 'static,
         E: From<StoreError> + 'static,
     {
-        if self.is_cut_off() {
-            self.faults.unreachable.run(&self.handle, ()).await?;
+        if self.handle.is_cut_off() {
+            self.faults.unreachable.run(&self.handle, kind).await?;
         }
         call.run(&self.handle, input).await
     }
@@ -51,15 +50,16 @@ impl PetRepository for Faulty {
         pet: NewPet,
         request: Option<IdempotencyRequest>,
     ) -> Result<Added, AddError> {
-        self.call(&self.faults.add, (pet, request)).await
+        let kind = if request.is_some() { "add once" } else { "add" };
+        self.call(kind, &self.faults.add, (pet, request)).await
     }
 
     async fn find(&self, id: PetId) -> Result<Versioned<Option<Pet>>, StoreError> {
-        Ok(self.versioned(self.call(&self.faults.find, id).await?))
+        Ok(self.versioned(self.call("find", &self.faults.find, id).await?))
     }
 
     async fn list(&self, query: PetQuery) -> Result<Versioned<PetPage>, StoreError> {
-        Ok(self.versioned(self.call(&self.faults.list, query).await?))
+        Ok(self.versioned(self.call("list", &self.faults.list, query).await?))
     }
 
     fn version(&self) -> Option<CatalogueVersion> {
@@ -67,18 +67,18 @@ impl PetRepository for Faulty {
     }
 
     async fn purge_expired(&self, cutoff: Timestamp, limit: u32) -> Result<Purged, StoreError> {
-        self.call(&self.faults.purge, (cutoff, limit)).await
+        self.call("purge", &self.faults.purge, (cutoff, limit)).await
     }
 }
 
 #[async_trait]
 impl KeyStore for Faulty {
     async fn load(&self, unless: Option<KeyRevision>) -> Result<Option<StoredKeys>, StoreError> {
-        self.call(&self.faults.load, unless).await
+        self.call("load", &self.faults.load, unless).await
     }
 
     async fn load_changes(&self, known: Option<KeyMark>) -> Result<KeyChanges, StoreError> {
-        self.call(&self.faults.load_changes, known).await
+        self.call("load", &self.faults.load_changes, known).await
     }
 
     async fn save(
@@ -87,28 +87,26 @@ impl KeyStore for Faulty {
         changed: Vec<ApiKey>,
         removed: Vec<KeyId>,
     ) -> Result<SaveOutcome, StoreError> {
-        self.call(&self.faults.save, (expected, changed, removed)).await
+        let kind = if removed.is_empty() { "save" } else { "remove" };
+        self.call(kind, &self.faults.save, (expected, changed, removed)).await
     }
 
     async fn note_uses(&self, uses: Vec<(KeyId, Timestamp)>) -> Result<(), StoreError> {
-        if self.faults.forgets_uses && self.is_cut_off() {
-            return Ok(());
-        }
-        self.call(&self.faults.note_uses, uses).await
+        self.call("note", &self.faults.note_uses, uses).await
     }
 }
 
 #[async_trait]
 impl Archive for Faulty {
     async fn snapshot(&self) -> Result<Box<dyn Snapshot>, StoreError> {
-        self.call(&self.faults.snapshot, ()).await
+        self.call("snapshot", &self.faults.snapshot, ()).await
     }
 
     async fn write_rows(&self, writer: WriterRole, rows: Rows) -> Result<u64, ArchiveError> {
         if rows.pets.len() + rows.keys.len() + rows.records.len() > self.max_batch() {
             return Err(StoreError::refused("more rows than `max_batch` says").into());
         }
-        self.call(&self.faults.write_rows, (writer, rows)).await
+        self.call("write", &self.faults.write_rows, (writer, rows)).await
     }
 
     async fn add_new(
@@ -116,22 +114,21 @@ impl Archive for Faulty {
         pets: Vec<NewPet>,
         request: Option<IdempotencyRequest>,
     ) -> Result<u64, ArchiveError> {
-        self.call(&self.faults.add_new, (pets, request)).await
+        self.call("write", &self.faults.add_new, (pets, request)).await
     }
 
     fn max_batch(&self) -> usize {
-        // A small number, like the limit of a store with small transactions.
-        25
+        self.faults.max_batch
     }
 }
 
 #[async_trait]
 impl Handover for Faulty {
     async fn state(&self) -> Result<StoreState, StoreError> {
-        self.call(&self.faults.state, ()).await
+        self.call("state", &self.faults.state, ()).await
     }
 
     async fn change_state(&self, expected: i64, new: StoreState) -> Result<bool, StoreError> {
-        self.call(&self.faults.change_state, (expected, new)).await
+        self.call("state", &self.faults.change_state, (expected, new)).await
     }
 }

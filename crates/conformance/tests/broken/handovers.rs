@@ -6,8 +6,8 @@ use std::{
 };
 
 use petstore_domain::{
-    Added, Archive as _, CatalogueVersion, Handover as _, PetRepository as _, Phase, StoreState,
-    WriterRole,
+    Added, Archive as _, CatalogueVersion, Handover as _, KeyStore as _, PetRepository as _, Phase,
+    StoreState, StoredKeys, WriterRole,
 };
 use petstore_memory::MemoryStore;
 use tokio::task::yield_now;
@@ -35,6 +35,40 @@ async fn unfenced<T>(store: &MemoryStore, call: impl Future<Output = T>) -> T {
     result
 }
 
+/// Returns a flaw: the store carries a call out also while it is not open.
+macro_rules! unfenced {
+    ($what:literal, $fault:ident, $call:ident($input:ident)) => {
+        unfenced!($what, $fault, $input, $call($input))
+    };
+    ($what:literal, $fault:ident, $call:ident($($input:ident),+)) => {
+        unfenced!($what, $fault, ($($input),+), $call($($input),+))
+    };
+    ($what:literal, $fault:ident, $inputs:pat, $call:ident($($input:ident),+)) => {
+        Flaw::new($what, &[REFUSES], |it| {
+            it.$fault.replace(|store, $inputs| async move {
+                unfenced(&store, store.$call($($input),+)).await
+            });
+        })
+    };
+}
+
+/// Lets a mover write if `accepts` returns `true` for its revision and the state.
+fn accept_mover(it: &mut Faults, accepts: fn(i64, &StoreState) -> bool) {
+    it.write_rows.replace(move |store, (writer, rows)| async move {
+        let state = store.state().await?;
+        let writer = match writer {
+            WriterRole::Mover(revision) if accepts(revision, &state) && state.phase.is_open() => {
+                WriterRole::Service
+            }
+            WriterRole::Mover(revision) if accepts(revision, &state) => {
+                WriterRole::Mover(state.revision)
+            }
+            WriterRole::Service | WriterRole::Mover(_) => writer,
+        };
+        store.write_rows(writer, rows).await
+    });
+}
+
 /// Lists from a store that is not open, and without a version, if the handle believes that the store is open. `believes`
 /// also gets whether a store is open that the handle has just read.
 fn list_while(it: &mut Faults, believes: fn(&Handle, Option<bool>) -> bool) {
@@ -57,8 +91,14 @@ fn add_rewrites(it: &mut Faults) {
     });
 }
 
+/// Counts a rewrite if `counts`.
+fn rewrite(store: &Handle, counts: bool) {
+    store.notes.count.fetch_add(i64::from(counts), Ordering::SeqCst);
+}
+
 /// The refused calls are writes of services, and reads of animals.
 const REFUSES: &str = "a_store_that_is_not_open_refuses_everything";
+const OTHER: &str = "what_another_process_does_shows_here";
 const SEALS: &str = "nothing_is_added_after_any_of_many_seals";
 /// A state is replaced only if the stored revision is the expected one.
 const REPLACED: &str = "a_state_is_replaced_by_its_revision_and_lasts";
@@ -79,19 +119,61 @@ pub(crate) const FLAWS: &[Flaw] = &[
         },
     )
     .on_one_thread(),
-    Flaw::new("a sealed store finds animals", &[REFUSES], |it| {
-        it.find.replace(|store, id| async move { unfenced(&store, store.find(id)).await });
+    unfenced!("a store that is not open finds animals", find, find(id)),
+    Flaw::new("a store that is not open adds animals", &[REFUSES, READS], |it| {
+        it.add.replace(|store, (pet, request)| async move {
+            let add = store.add(pet, request);
+            if request.is_none() { unfenced(&store, add).await } else { add.await }
+        });
+    }),
+    Flaw::new("a store that is not open adds animals with a request", &[REFUSES], |it| {
+        it.add.replace(|store, (pet, request)| async move {
+            let add = store.add(pet, request);
+            if request.is_some() { unfenced(&store, add).await } else { add.await }
+        });
+    }),
+    unfenced!("a store that is not open adds many animals", add_new, add_new(pets, request)),
+    unfenced!("a store that is not open purges", purge, purge_expired(cutoff, limit)),
+    unfenced!("a store that is not open saves keys", save, save(expected, changed, removed)),
+    unfenced!("a store that is not open notes uses", note_uses, note_uses(uses)),
+    Flaw::new("a store that is not open loads no keys", &[REFUSES], |it| {
+        it.load.replace(|store, unless| async move {
+            let is_open = store.state().await?.phase.is_open();
+            let loaded = store.load(unless).await?;
+            let empty = |loaded| StoredKeys { keys: Vec::new(), ..loaded };
+            Ok(if is_open { loaded } else { loaded.map(empty) })
+        });
+    }),
+    Flaw::new("a store that is filled is read like a sealed one", &[READS], |it| {
+        it.list.replace(|store, query| async move {
+            let is_filling = matches!(store.state().await?.phase, Phase::Filling { .. });
+            let list = store.list(query);
+            if is_filling { unfenced(&store, list).await } else { list.await }
+        });
+    }),
+    Flaw::new("a list of a sealed store is empty", &[READS], |it| {
+        it.list.edit_output(|_, _, list| list.value.pets.retain(|_| list.version.is_some()));
+    }),
+    Flaw::new("a sealed store finds no animal", &[READS], |it| {
+        it.find.edit_output(|_, _, found| _ = found.value.take_if(|_| found.version.is_none()));
+    }),
+    Flaw::new("an animal of a sealed store has a version", &[READS], |it| {
+        it.find.edit_output(|_, _, pet| pet.version = pet.version.or(Some(CatalogueVersion(7))));
     }),
     Flaw::new("a list of a sealed store has a version", &[READS], |it| {
         it.list.edit_output(|_, _, list| list.version = list.version.or(Some(CatalogueVersion(7))));
     }),
-    Flaw::new("a handle notices only its own changes of the state", &[REFUSES, SEALS], |it| {
-        it.change_state.replace(|store, (expected, new)| async move {
-            store.own.flag.store(!new.phase.is_open(), Ordering::SeqCst);
-            store.change_state(expected, new).await
-        });
-        list_while(it, |store, _| !store.own.flag.load(Ordering::SeqCst));
-    })
+    Flaw::new(
+        "a handle notices only its own changes of the state",
+        &[REFUSES, SEALS, OTHER],
+        |it| {
+            it.change_state.replace(|store, (expected, new)| async move {
+                store.own.flag.store(!new.phase.is_open(), Ordering::SeqCst);
+                store.change_state(expected, new).await
+            });
+            list_while(it, |store, _| !store.own.flag.load(Ordering::SeqCst));
+        },
+    )
     .on_one_thread(),
     Flaw::new("a handle lists animals by a state that is up to 30 ms old", &[REFUSES], |it| {
         list_while(it, |store, is_open| {
@@ -128,10 +210,16 @@ pub(crate) const FLAWS: &[Flaw] = &[
             *last
         };
     }),
-    Flaw::new("a change of the state does not compare the revision", &[REPLACED], |it| {
-        it.change_state.replace(|store, (_, new)| async move {
-            let expected = store.state().await?.revision;
-            store.change_state(expected, new).await
+    Flaw::new("a change of the state may expect an older revision", &[REPLACED], |it| {
+        it.change_state.replace(|store, (expected, new)| async move {
+            let stored = store.state().await?.revision;
+            store.change_state(expected.max(stored), new).await
+        });
+    }),
+    Flaw::new("a change of the state may expect a later revision", &[REPLACED], |it| {
+        it.change_state.replace(|store, (expected, new)| async move {
+            let stored = store.state().await?.revision;
+            store.change_state(expected.min(stored), new).await
         });
     }),
     Flaw::new(
@@ -175,18 +263,28 @@ pub(crate) const FLAWS: &[Flaw] = &[
     Flaw::new("no write of rows is a rewrite", &[REWRITES], |it| {
         it.state.edit_output(|_, (), state| state.rewrites = 0);
     }),
-    Flaw::new("an addition is a rewrite", &[REWRITES], |it| {
-        it.add.replace(|store, (pet, request)| async move {
-            store.notes.count.fetch_add(1, Ordering::SeqCst);
-            store.add(pet, request).await
-        });
+    Flaw::new("an addition without a request is a rewrite", &[REWRITES], |it| {
+        it.add.edit_output(|store, (_, request), _| rewrite(store, request.is_none()));
+        add_rewrites(it);
+    }),
+    Flaw::new("an addition with a request is a rewrite", &[REWRITES], |it| {
+        it.add.edit_output(|store, (_, request), _| rewrite(store, request.is_some()));
+        add_rewrites(it);
+    }),
+    Flaw::new("an addition of many animals is a rewrite", &[REWRITES], |it| {
+        it.add_new.edit_output(|store, _, _| rewrite(store, true));
+        add_rewrites(it);
+    }),
+    Flaw::new("a purge is a rewrite", &[REWRITES], |it| {
+        it.purge.edit_output(|store, _, _| rewrite(store, true));
+        add_rewrites(it);
+    }),
+    Flaw::new("a save of keys is a rewrite", &[REWRITES], |it| {
+        it.save.edit_output(|store, _, _| rewrite(store, true));
         add_rewrites(it);
     }),
     Flaw::new("every write of rows is a rewrite", &[REWRITES], |it| {
-        it.write_rows.replace(|store, (writer, rows)| async move {
-            store.notes.count.fetch_add(1, Ordering::SeqCst);
-            store.write_rows(writer, rows).await
-        });
+        it.write_rows.edit_output(|store, _, _| rewrite(store, true));
         add_rewrites(it);
     }),
     Flaw::new("every store has the same identity", &[REPLACED], |it| {
@@ -196,19 +294,17 @@ pub(crate) const FLAWS: &[Flaw] = &[
             }
         });
     }),
-    Flaw::new("a store that is filled accepts rows of any mover", &[FILLS], |it| {
-        change_writer(it, |writer, state| match writer {
-            WriterRole::Service => writer,
-            WriterRole::Mover(_) => WriterRole::Mover(state.revision),
-        });
+    Flaw::new("a store that is filled accepts rows of an earlier mover", &[FILLS], |it| {
+        accept_mover(it, |revision, state| !state.phase.is_open() && revision < state.revision);
     }),
-    Flaw::new("an open store accepts rows of a mover", &[FILLS], |it| {
-        change_writer(
-            it,
-            |writer, state| {
-                if state.phase.is_open() { WriterRole::Service } else { writer }
-            },
-        );
+    Flaw::new("a store that is filled accepts rows of a later mover", &[FILLS], |it| {
+        accept_mover(it, |revision, state| !state.phase.is_open() && revision > state.revision);
+    }),
+    Flaw::new("an open store accepts rows of its last mover", &[FILLS], |it| {
+        accept_mover(it, |revision, state| state.phase.is_open() && revision < state.revision);
+    }),
+    Flaw::new("an open store accepts rows of a mover at its revision", &[FILLS], |it| {
+        accept_mover(it, |revision, state| state.phase.is_open() && revision == state.revision);
     }),
     Flaw::new("no handle reads a sealed store", &[READS], |it| {
         it.list.replace(|store, query| async move {

@@ -48,9 +48,24 @@ fn gone_when_full(store: &Handle) -> Result<(), StoreError> {
     if ended { Err(StoreError::unavailable("the writer has ended")) } else { Ok(()) }
 }
 
+const GROW: &[&str] = &["identifiers_grow_and_none_is_assigned_twice"];
 const HIGHEST: &[&str] = &["where_no_identifier_is_left_all_else_goes_on"];
 
 pub(crate) const FLAWS: &[Flaw] = &[
+    Flaw::new("two animals have one identifier", GROW, |it| {
+        it.add.edit_output(|_, _, added| {
+            if let Added::Created(pet) = added {
+                pet.id.0 /= 2;
+            }
+        });
+    }),
+    Flaw::new("every second animal has a lower identifier than the one before", GROW, |it| {
+        it.add.edit_output(|_, _, added| {
+            if let Added::Created(pet) = added {
+                pet.id.0 ^= 1;
+            }
+        });
+    }),
     Flaw::new("the identifier after the highest one is negative", HIGHEST, |it| {
         behind_the_highest(it, |store, pet, _| async move {
             let pet = Pet { id: PetId(i64::MIN), ..pet };

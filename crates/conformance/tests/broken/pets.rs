@@ -3,7 +3,8 @@
 use std::{sync::atomic::Ordering, thread, time::Duration};
 
 use petstore_domain::{
-    Added, CategoryId, NewPet, PetId, PetName, PetRepository as _, PetStatus, StoreError,
+    Archive as _, CategoryId, NewPet, PetId, PetName, PetRepository as _, PetStatus, Rows,
+    StoreError, WriterRole,
 };
 
 use crate::{
@@ -11,8 +12,12 @@ use crate::{
     flaw::Flaw,
 };
 
-fn renamed(pet: &NewPet, name: &str) -> NewPet {
-    NewPet { name: PetName::parse(name).unwrap(), ..pet.clone() }
+/// Adds each animal under the name that `change` returns.
+fn rename(it: &mut Faults, change: fn(&str) -> String) {
+    it.add.replace(move |store, (pet, request)| async move {
+        let name = PetName::parse(change(pet.name.as_str())).unwrap();
+        store.add(NewPet { name, ..pet }, request).await
+    });
 }
 
 /// Returns `true` for every thirteenth animal, which is acknowledged and then lost.
@@ -34,6 +39,22 @@ fn refuse(it: &mut Faults, refused: fn(StoreError) -> StoreError) {
     });
 }
 
+/// Refuses a second animal with the same name, but stores the record of its request.
+fn record_refused(it: &mut Faults) {
+    it.add.replace(move |store, (pet, request)| async move {
+        let records = store.snapshot().await?.records(None, u32::MAX).await?;
+        let is_known = request.is_some_and(|it| records.iter().any(|record| record.id == it.id));
+        let end = refuse_equal_names(&store, &pet).await;
+        let Some(error) = end.err().filter(|_| !is_known) else {
+            return store.add(pet, request).await;
+        };
+        let record = request.map(|request| request.into_record(PetId(5_000_000)));
+        let rows = Rows { records: record.into_iter().collect(), ..Rows::default() };
+        let _ = store.write_rows(WriterRole::Service, rows).await;
+        Err(error.into())
+    });
+}
+
 const GIVEN: &str = "an_animal_comes_back_as_it_was_given";
 const PAGE: &str = "a_page_is_the_query_s_and_says_whether_more_follow";
 const REFUSED: &str = "a_refused_row_fails_its_own_request_only";
@@ -42,14 +63,29 @@ const WALK: &str = "a_walk_meets_what_was_there_exactly_once";
 const WRITE: &str = "a_write_shows_everywhere_and_changes_nothing_else";
 
 pub(crate) const FLAWS: &[Flaw] = &[
-    Flaw::new("a name is trimmed", &[GIVEN], |it| {
-        it.add.edit_input(|(pet, _)| *pet = renamed(pet, pet.name.as_str().trim()));
+    Flaw::new("a name is trimmed of ASCII white space", &[GIVEN], |it| {
+        rename(it, |name| name.trim_ascii().to_owned());
+    }),
+    Flaw::new("a name is trimmed of other white space", &[GIVEN], |it| {
+        rename(it, |name| name.trim_matches('\u{3000}').to_owned());
     }),
     Flaw::new("a name is cut to 255 bytes", &[GIVEN], |it| {
-        it.add.edit_input(|(pet, _)| {
-            let name = pet.name.as_str();
-            *pet = renamed(pet, &name[..name.floor_char_boundary(255)]);
-        });
+        rename(it, |name| name[..name.floor_char_boundary(255)].to_owned());
+    }),
+    Flaw::new("a name of three-byte characters is cut to 255 of them", &[GIVEN], |it| {
+        rename(it, |name| name[..name.floor_char_boundary(3 * 255)].to_owned());
+    }),
+    Flaw::new("the accents of a name are composed", &[GIVEN], |it| {
+        rename(it, |name| name.replace("e\u{301}", "é"));
+    }),
+    Flaw::new("a byte order mark is removed from a name", &[GIVEN], |it| {
+        rename(it, |name| name.replace('\u{feff}', ""));
+    }),
+    Flaw::new("noncharacters in a name are replaced", &[GIVEN], |it| {
+        rename(it, |name| name.replace('\u{ffff}', "\u{fffd}"));
+    }),
+    Flaw::new("invisible joiners are removed from a name", &[GIVEN], |it| {
+        rename(it, |name| name.replace('\u{200d}', ""));
     }),
     Flaw::new("a status is made up", &[GIVEN, WALK], |it| {
         it.add.edit_input(|(pet, _)| pet.status = pet.status.or(Some(PetStatus::Available)));
@@ -60,30 +96,6 @@ pub(crate) const FLAWS: &[Flaw] = &[
             pet.category_id = CategoryId(category);
         });
     }),
-    Flaw::new(
-        "every seventh animal is acknowledged with the previous identifier, and not stored",
-        &[
-            WRITE,
-            "identifiers_grow_and_none_is_assigned_twice",
-            "reopening_keeps_what_was_acknowledged",
-            WALK,
-        ],
-        |it| {
-            it.add.replace(|store, (pet, request)| async move {
-                let last_id = &store.notes.count;
-                let before = last_id.load(Ordering::Relaxed);
-                if request.is_none() && before % 7 == 6 {
-                    last_id.fetch_add(1, Ordering::Relaxed);
-                    return Ok(Added::Created(pet.with_id(PetId(before))));
-                }
-                let added = store.add(pet, request).await;
-                if let Ok(Added::Created(pet)) = &added {
-                    last_id.store(pet.id.0, Ordering::Relaxed);
-                }
-                added
-            });
-        },
-    ),
     Flaw::new(
         "every thirteenth animal is lost",
         &["a_dropped_addition_happens_whole_or_not_at_all", PAGE, WRITE, WALK],
@@ -102,7 +114,7 @@ pub(crate) const FLAWS: &[Flaw] = &[
         });
     }),
     Flaw::new("an addition that has to wait blocks its thread", &[WAITS], |it| {
-        it.unreachable.replace(|_, ()| async {
+        it.unreachable.replace(|_, _| async {
             thread::sleep(Duration::from_millis(400));
             Err(StoreError::unavailable("the lock is held"))
         });
@@ -111,4 +123,8 @@ pub(crate) const FLAWS: &[Flaw] = &[
     Flaw::new("a refused row is reported as unavailable", &[REFUSED], |it| {
         refuse(it, StoreError::unavailable);
     }),
+    Flaw::new("a refusal gives no reason", &[REFUSED], |it| {
+        refuse(it, |_| StoreError::refused(""));
+    }),
+    Flaw::new("the record of a refused addition is stored", &[REFUSED], record_refused),
 ];

@@ -1,8 +1,8 @@
 //! Flaws of idempotency.
 
 use petstore_domain::{
-    AddError, Added, Archive as _, IdempotencyRecord, IdempotencyRequest, PetId,
-    PetRepository as _, Purged, Rows, StoreError, Timestamp, WriterRole,
+    AddError, Added, Archive as _, CategoryId, Fingerprint, IdempotencyRecord, IdempotencyRequest,
+    NewPet, PetId, PetName, PetRepository as _, Purged, Rows, StoreError, Timestamp, WriterRole,
 };
 use petstore_memory::MemoryStore;
 use tokio::task::yield_now;
@@ -25,6 +25,18 @@ fn change_request(it: &mut Faults, change: fn(&Handle, &mut IdempotencyRequest))
     it.add.replace(move |store, (pet, mut request)| async move {
         if let Some(request) = &mut request {
             change(&store, request);
+        }
+        store.add(pet, request).await
+    });
+}
+
+/// Ignores the field of an animal that `clear` sets, when a request is compared with its record.
+fn ignore(it: &mut Faults, clear: fn(&mut NewPet)) {
+    it.add.replace(move |store, (pet, mut request)| async move {
+        let mut cleared = pet.clone();
+        clear(&mut cleared);
+        if let Some(request) = &mut request {
+            request.fingerprint = Fingerprint::new(&cleared);
         }
         store.add(pet, request).await
     });
@@ -56,6 +68,21 @@ pub(crate) const FLAWS: &[Flaw] = &[
     }),
     Flaw::new("a record expires a millisecond too early", &[EXPIRY], |it| {
         change_request(it, |_, request| request.cutoff.0 += 1);
+    }),
+    Flaw::new("the time of a record has 32 bits", &[EXPIRY], |it| {
+        change_request(it, |_, request| request.at.0 = request.at.0.min(i32::MAX.into()));
+    }),
+    Flaw::new("records expire by the clock of the machine", &[EXPIRY], |it| {
+        change_request(it, |_, request| request.cutoff = Timestamp(1_800_000_000_000));
+    }),
+    Flaw::new("an animal with another name counts as a repeat", &[EXPIRY], |it| {
+        ignore(it, |pet| pet.name = PetName::parse("Rex").unwrap());
+    }),
+    Flaw::new("an animal of another category counts as a repeat", &[EXPIRY], |it| {
+        ignore(it, |pet| pet.category_id = CategoryId(1));
+    }),
+    Flaw::new("an animal with another status counts as a repeat", &[EXPIRY], |it| {
+        ignore(it, |pet| pet.status = None);
     }),
     Flaw::new("the last bit of a record's id is ignored", &[IDS], |it| {
         change_request(it, |_, request| request.id.0[15] &= !1);
@@ -92,6 +119,12 @@ pub(crate) const FLAWS: &[Flaw] = &[
             });
         },
     ),
+    Flaw::new("a reused idempotency key is a failure of the store", &[EXPIRY], |it| {
+        it.add.replace(|store, (pet, request)| async move {
+            let added = store.add(pet, request).await;
+            added.map_err(|_| StoreError::refused("the record is taken").into())
+        });
+    }),
     Flaw::new(
         "a record is looked up in one transaction and written in another",
         &[AT_ONCE],
@@ -137,8 +170,12 @@ pub(crate) const FLAWS: &[Flaw] = &[
         },
     )
     .on_one_thread(),
-    Flaw::new("more records are purged than the limit", &[PURGE], |it| {
-        it.purge.edit_input(|(_, limit)| *limit = u32::MAX);
+    Flaw::new("a purge with a limit of 0 has no limit", &[PURGE], |it| {
+        it.purge
+            .edit_input(|(_, limit)| *limit = limit.checked_sub(1).map_or(u32::MAX, |it| it + 1));
+    }),
+    Flaw::new("one record more is purged than the limit", &[PURGE], |it| {
+        it.purge.edit_input(|(_, limit)| *limit += u32::from(*limit > 0));
     }),
     Flaw::new("a purge always says that no expired record is left", &[PURGE], |it| {
         it.purge.edit_output(|_, _, Purged { more, .. }| *more = false);

@@ -72,14 +72,14 @@ pub(crate) const FLAWS: &[Flaw] = &[
     }),
     Flaw::new(
         "`version` returns the same version for an hour",
-        &[AT_ONCE, WRITE, NEVER_BACK],
+        &[AT_ONCE, WRITE, NEVER_BACK, "what_another_process_does_shows_here"],
         |it| it.own_version = |store, now| stale(store, now, Duration::from_hours(1)),
     ),
     Flaw::new(
-        "an addition by another handle changes the version after 400 ms",
+        "an addition by another handle changes the version after 150 ms",
         &[WRITE, "an_addition_elsewhere_changes_the_version_within_100_ms"],
         |it| {
-            it.own_version = |store, now| stale(store, now, Duration::from_millis(400));
+            it.own_version = |store, now| stale(store, now, Duration::from_millis(150));
             it.add.replace(|store, (pet, request)| async move {
                 let added = store.add(pet, request).await;
                 *store.own.seen.lock().unwrap() = Seen::default();
@@ -99,8 +99,17 @@ pub(crate) const FLAWS: &[Flaw] = &[
     Flaw::new("a list has no version", &[AT_ONCE, READS], |it| {
         it.list.edit_output(|_, _, list| list.version = None);
     }),
+    Flaw::new("the first page has no version", &[AT_ONCE], |it| {
+        it.list.edit_output(|_, query, list| _ = list.version.take_if(|_| query.after.is_none()));
+    }),
+    Flaw::new("an empty page has no version", &[AT_ONCE], |it| {
+        it.list.edit_output(|_, _, list| _ = list.version.take_if(|_| list.value.pets.is_empty()));
+    }),
     Flaw::new("finding an animal returns no version", &[AT_ONCE], |it| {
-        it.find.edit_output(|_, _, found| found.version = None);
+        it.find.edit_output(|_, _, found| _ = found.version.take_if(|_| found.value.is_some()));
+    }),
+    Flaw::new("finding no animal returns no version", &[AT_ONCE], |it| {
+        it.find.edit_output(|_, _, found| _ = found.version.take_if(|_| found.value.is_none()));
     }),
     Flaw::new(
         "the first version after a pause of two seconds is old",

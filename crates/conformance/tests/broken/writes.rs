@@ -50,6 +50,14 @@ fn accept_same(it: &mut Faults, is_same: fn(&Pet, &Pet) -> bool) {
     });
 }
 
+/// Stores the part of refused rows that `part` selects.
+fn store_part(it: &mut Faults, part: fn(Rows) -> Rows) {
+    refused_rows(it, move |store, rows, error| async move {
+        store.write_rows(WriterRole::Service, part(rows)).await?;
+        Err(error)
+    });
+}
+
 async fn ids(store: &MemoryStore) -> Result<Vec<PetId>, StoreError> {
     let pets = store.snapshot().await?.pets(None, u32::MAX).await?;
     Ok(pets.into_iter().map(|pet| pet.id).collect())
@@ -130,9 +138,12 @@ fn lower(store: &Handle, version: u128) -> u128 {
 /// Writes rows in two calls: first the rows that `first` takes out, then the rest.
 fn in_two(it: &mut Faults, first: fn(&mut Rows) -> Rows) {
     it.write_rows.replace(move |store, (writer, mut rows)| async move {
+        store.notes.flag.store(true, Ordering::SeqCst);
         let one = store.write_rows(writer, first(&mut rows)).await?;
-        sleep(Duration::from_millis(5)).await;
-        Ok(one + store.write_rows(writer, rows).await?)
+        sleep(Duration::from_millis(20)).await;
+        let added = one + store.write_rows(writer, rows).await?;
+        store.notes.flag.store(false, Ordering::SeqCst);
+        Ok(added)
     });
 }
 
@@ -205,6 +216,9 @@ pub(crate) const FLAWS: &[Flaw] = &[
             keep_version(it, |store, _| !is_another(store), versions);
         },
     ),
+    Flaw::new("animals of a mover are missing from the list of all animals", MOVERS, |it| {
+        hide(it, of_movers, |_, status| status.is_none());
+    }),
     Flaw::new(
         "animals of a mover are missing from every list that is filtered by status",
         MOVERS,
@@ -235,11 +249,21 @@ pub(crate) const FLAWS: &[Flaw] = &[
         accept_same(it, |a, b| a.name == b.name && a.status == b.status);
     }),
     Flaw::new("of refused rows, all animals but the last are stored", OVERWRITES, |it| {
-        refused_rows(it, |store, mut rows, error| async move {
+        store_part(it, |mut rows| {
             rows.pets.pop();
-            let rows = Rows { keys: vec![], records: vec![], ..rows };
-            store.write_rows(WriterRole::Service, rows).await?;
-            Err(error)
+            Rows { pets: rows.pets, ..Rows::default() }
+        });
+    }),
+    Flaw::new("of refused rows, all keys but the last are stored", OVERWRITES, |it| {
+        store_part(it, |mut rows| {
+            rows.keys.pop();
+            Rows { keys: rows.keys, ..Rows::default() }
+        });
+    }),
+    Flaw::new("of refused rows, all records but the last are stored", OVERWRITES, |it| {
+        store_part(it, |mut rows| {
+            rows.records.pop();
+            Rows { records: rows.records, ..Rows::default() }
         });
     }),
     Flaw::new("a refusal does not name the animal", OVERWRITES, |it| {
@@ -248,21 +272,39 @@ pub(crate) const FLAWS: &[Flaw] = &[
             Err(if unnamed { ArchiveError::conflict("animal") } else { error })
         });
     }),
+    Flaw::new("a refusal does not name the key", OVERWRITES, |it| {
+        refused_rows(it, |_, rows, error| async move {
+            Err(if rows.keys.len() > 1 { ArchiveError::conflict("") } else { error })
+        });
+    }),
+    Flaw::new("a refusal does not name the record", OVERWRITES, |it| {
+        refused_rows(it, |_, rows, error| async move {
+            Err(if rows.records.len() > 1 { ArchiveError::conflict("") } else { error })
+        });
+    }),
     Flaw::new("animals are committed before keys and records", WHOLE, |it| {
         in_two(it, |rows| Rows { pets: mem::take(&mut rows.pets), ..Rows::default() });
     }),
     Flaw::new("keys are committed before animals", WHOLE, |it| {
         in_two(it, |rows| Rows { keys: mem::take(&mut rows.keys), ..Rows::default() });
     }),
-    Flaw::new("records are committed after all the rest", WHOLE, |it| {
+    Flaw::new("records are committed after all the rest, as another handle sees", WHOLE, |it| {
         in_two(it, |rows| {
             let records = mem::take(&mut rows.records);
             mem::replace(rows, Rows { records, ..Rows::default() })
         });
+        it.snapshot.replace(|store, ()| async move {
+            while !is_another(&store) && store.notes.flag.load(Ordering::SeqCst) {
+                sleep(Duration::from_millis(1)).await;
+            }
+            store.snapshot().await
+        });
     }),
     Flaw::new("an addition during a write of rows does not end", WRITERS, |it| {
         add_beside(it, |store, pet, request| async move {
-            for_ever().await;
+            if request.is_none() {
+                for_ever().await;
+            }
             store.add(pet, request).await
         });
     }),
@@ -275,9 +317,12 @@ pub(crate) const FLAWS: &[Flaw] = &[
         });
         write_slowly(it);
     }),
-    Flaw::new("an addition during a write of rows is unavailable", WRITERS, |it| {
-        add_beside(it, |_, _, _| async {
-            Err(StoreError::unavailable("rows are being written").into())
+    Flaw::new("an addition with a request is unavailable during a write of rows", WRITERS, |it| {
+        add_beside(it, |store, pet, request| async move {
+            if request.is_some() {
+                return Err(StoreError::unavailable("rows are being written").into());
+            }
+            store.add(pet, request).await
         });
     }),
     Flaw::new("rows are lost if an animal is added during their write", WRITERS, |it| {

@@ -101,7 +101,7 @@ mod tests {
 
     use mockall::predicate::{always, eq};
 
-    use super::{MAX_TRIES, add_first_key, add_key, revoke_keys};
+    use super::{add_first_key, add_key, revoke_keys};
     use crate::{
         ApiKey, KeyChangeError, KeyId, KeyRevision, KeySelector, MockKeyStore, NewApiKey,
         SaveOutcome, StoreError, StoredKeys, Timestamp,
@@ -149,13 +149,16 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_permanent_conflict_of_a_change_is_an_error() {
-        let mut keys = MockKeyStore::new();
-        keys.expect_load().returning(|_| Ok(Some(vec![].into())));
-        let tries = usize::try_from(MAX_TRIES).unwrap();
-        keys.expect_save().times(tries).returning(|_, _, _| Ok(SaveOutcome::Conflict));
-        let refusal = add_key(&keys, new()).await;
-        assert!(matches!(refusal, Err(KeyChangeError::Store(StoreError::Unavailable(_)))));
+    async fn a_permanent_conflict_and_a_failed_save_are_errors() {
+        let failure = Err(StoreError::unavailable("the answer is lost"));
+        // The failed save may have had its effect, so it is not repeated.
+        for (end, saves) in [(Ok(SaveOutcome::Conflict), 100), (failure, 1)] {
+            let mut keys = MockKeyStore::new();
+            keys.expect_load().returning(|_| Ok(Some(vec![].into())));
+            keys.expect_save().times(saves).returning(move |_, _, _| end.clone());
+            let refusal = add_key(&keys, new()).await;
+            assert!(matches!(refusal, Err(KeyChangeError::Store(StoreError::Unavailable(_)))));
+        }
     }
 
     #[tokio::test]

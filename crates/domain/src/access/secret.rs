@@ -149,8 +149,6 @@ fn divide_by_62(number: &mut [u8; 32]) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use proptest::prelude::*;
-
     use super::{ApiKeySecret, RANDOM_CHARS, checksum};
     use crate::KeyRights;
 
@@ -228,20 +226,6 @@ mod tests {
         }
         for word in ["", "Full", "read", "read_only", "everything"] {
             assert_eq!(KeyRights::parse(word), None, "{word}");
-        }
-    }
-
-    proptest! {
-        #[test]
-        fn one_wrong_character_is_always_found(entropy: [u8; 32], at in 4_usize..42, byte in b'0'..=b'z') {
-            let good = ApiKeySecret::from_entropy(&entropy);
-            prop_assert!(good.is_well_formed());
-            let mut bytes = good.expose().as_bytes().to_vec();
-            prop_assume!(bytes[at] != byte);
-            bytes[at] = byte;
-            let bad = ApiKeySecret::new(String::from_utf8(bytes).unwrap());
-            prop_assert!(!bad.is_well_formed());
-            prop_assert_ne!(bad.digest(), good.digest());
         }
     }
 }

@@ -189,11 +189,8 @@ impl Fingerprint {
 
 #[cfg(test)]
 mod tests {
-    use super::{
-        Fingerprint, Idempotency, IdempotencyDecision, IdempotencyId, IdempotencyKey,
-        IdempotencyRecord, IdempotencyRequest,
-    };
-    use crate::{KeyDigest, NewPet, PetId, PetStatus, Timestamp, mocks::new_pet};
+    use super::{Fingerprint, Idempotency, IdempotencyId, IdempotencyKey};
+    use crate::{KeyDigest, NewPet, PetStatus, mocks::new_pet};
 
     #[test]
     fn a_key_is_visible_ascii_and_kept_unchanged() {
@@ -214,29 +211,6 @@ mod tests {
         let once = Idempotency { caller: KeyDigest([1; 32]), key }.id();
         assert_eq!(once.to_string(), "073c92907c9d5c249413797cee92c9a8");
         assert_eq!(IdempotencyId([1; 16]).to_string(), "01".repeat(16));
-    }
-
-    #[test]
-    fn a_request_is_a_repeat_if_a_valid_record_has_its_fingerprint() {
-        const DAY: i64 = 86_400_000;
-        let rex = new_pet("Rex");
-        let request = IdempotencyRequest::new(IdempotencyId([1; 16]), &rex, Timestamp(2 * DAY));
-        assert_eq!(request.cutoff, Timestamp(DAY));
-        let (own, other) = (Fingerprint::new(&rex), Fingerprint([7; 32]));
-        let decide = |fingerprint, at| {
-            let record = request.into_record(PetId(3));
-            request.decide(Some(&IdempotencyRecord { fingerprint, at: Timestamp(at), ..record }))
-        };
-        assert_eq!(request.decide(None), IdempotencyDecision::Create);
-        for (at, repeat, reused) in [
-            (DAY + 1, IdempotencyDecision::Replay(PetId(3)), IdempotencyDecision::Reused),
-            (3 * DAY, IdempotencyDecision::Replay(PetId(3)), IdempotencyDecision::Reused),
-            (DAY, IdempotencyDecision::Create, IdempotencyDecision::Create),
-            (0, IdempotencyDecision::Create, IdempotencyDecision::Create),
-        ] {
-            assert_eq!(decide(own, at), repeat, "{at}");
-            assert_eq!(decide(other, at), reused, "{at}");
-        }
     }
 
     #[test]

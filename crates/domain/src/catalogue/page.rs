@@ -134,7 +134,8 @@ mod tests {
     #[test]
     fn a_page_is_followed_by_another_exactly_when_there_are_more_animals() {
         let query = PetQuery { status: Some(PetStatus::Sold), ..PetQuery::default() };
-        let full = PetPage { pets: vec![new_pet("Rex").with_id(PetId(7))], more: true };
+        let pets = [3, 7].map(|id| new_pet("Rex").with_id(PetId(id))).to_vec();
+        let full = PetPage { pets, more: true };
         let next = CursorPosition { after: PetId(7), status: Some(PetStatus::Sold) };
         assert_eq!(CursorPosition::following(&full, &query), Some(next));
         let last = PetPage { more: false, ..full };

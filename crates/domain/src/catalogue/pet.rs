@@ -149,15 +149,6 @@ mod tests {
     use super::{CategoryId, Pet, PetId, PetStatus};
 
     #[test]
-    fn an_identifier_is_a_plain_integer() {
-        assert_eq!(PetId::parse("42"), Some(PetId(42)));
-        assert_eq!(PetId::parse("-7"), Some(PetId(-7)));
-        assert_eq!(PetId::parse("042"), None);
-        assert_eq!(CategoryId::parse("-7"), Ok(CategoryId(-7)));
-        assert!(CategoryId::parse("-0").is_err());
-    }
-
-    #[test]
     fn a_stored_row_is_a_valid_animal_or_an_error_that_names_the_broken_rule() {
         let pet = Pet::from_stored(7, "Rex", 1, Some("sold")).unwrap();
         assert_eq!((pet.id, pet.name.as_str(), pet.category_id), (PetId(7), "Rex", CategoryId(1)));

@@ -90,8 +90,8 @@ fn other_record(id: IdempotencyId) -> ArchiveError {
 mod tests {
     use super::Resolution;
     use crate::{
-        ApiKey, ArchiveError, Fingerprint, IdempotencyId, IdempotencyRecord, IdempotencyRequest,
-        KeyId, PetId, Timestamp, access::tests::key, mocks::new_pet,
+        ApiKey, ArchiveError, Fingerprint, IdempotencyId, IdempotencyRecord, KeyId, PetId,
+        Timestamp, access::tests::key,
     };
 
     fn conflict<T: std::fmt::Debug>(result: Result<T, ArchiveError>) -> String {
@@ -100,30 +100,6 @@ mod tests {
             ArchiveError::Conflict { what } => what,
             ArchiveError::Store(error) => panic!("{error}"),
         }
-    }
-
-    #[test]
-    fn an_animal_is_written_once_and_never_over_another() {
-        let pet = |name| new_pet(name).with_id(PetId(7));
-        let rex = pet("Rex");
-        assert_eq!(Resolution::of_pet(None, &rex).unwrap(), Resolution::Write);
-        assert_eq!(Resolution::of_pet(Some(&rex), &rex).unwrap(), Resolution::Keep);
-        assert_eq!(conflict(Resolution::of_pet(Some(&pet("Bello")), &rex)), "animal 7");
-    }
-
-    #[test]
-    fn new_animals_are_added_unless_their_record_is_valid() {
-        let at = |days: i64| Timestamp(days * 86_400_000);
-        let request = IdempotencyRequest::of_batch([1; 32], at(2));
-        let record = |at| IdempotencyRecord { at, ..request.into_record(PetId(7)) };
-        let other = IdempotencyRecord { fingerprint: Fingerprint([2; 32]), ..record(at(2)) };
-        assert_eq!(Resolution::of_new_pets(None, &request).unwrap(), Resolution::Write);
-        let expired = Resolution::of_new_pets(Some(&record(at(1))), &request);
-        assert_eq!(expired.unwrap(), Resolution::Write);
-        let repeat = Resolution::of_new_pets(Some(&record(at(2))), &request);
-        assert_eq!(repeat.unwrap(), Resolution::Keep);
-        let named = format!("idempotency record {}", request.id);
-        assert_eq!(conflict(Resolution::of_new_pets(Some(&other), &request)), named);
     }
 
     #[test]
@@ -137,21 +113,14 @@ mod tests {
     }
 
     #[test]
-    fn a_record_replaces_an_older_one() {
-        let record = |pet, at| IdempotencyRecord {
+    fn a_conflict_names_the_record() {
+        let [one, other] = [1, 2].map(|pet| IdempotencyRecord {
             id: IdempotencyId([1; 16]),
             fingerprint: Fingerprint([2; 32]),
             pet: PetId(pet),
-            at: Timestamp(at),
-        };
-        let one = record(7, 100);
-        assert_eq!(Resolution::of_record(None, &one).unwrap(), Resolution::Write);
-        assert_eq!(Resolution::of_record(Some(&one), &one).unwrap(), Resolution::Keep);
-        let older = record(6, 99);
-        assert_eq!(Resolution::of_record(Some(&older), &one).unwrap(), Resolution::Write);
-        for other in [record(6, 100), record(7, 101)] {
-            let refused = Resolution::of_record(Some(&other), &one);
-            assert_eq!(conflict(refused), format!("idempotency record {}", "01".repeat(16)));
-        }
+            at: Timestamp(100),
+        });
+        let refused = Resolution::of_record(Some(&other), &one);
+        assert_eq!(conflict(refused), format!("idempotency record {}", "01".repeat(16)));
     }
 }

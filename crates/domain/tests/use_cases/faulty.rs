@@ -1,6 +1,6 @@
 //! A store in memory that fails one call.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use async_trait::async_trait;
 use petstore_domain::{
@@ -24,19 +24,12 @@ pub(crate) struct FaultyStore {
     pub(crate) inner: MemoryStore,
     calls: AtomicU64,
     fault: Option<(u64, Fails)>,
-    /// `true` if the failed call took effect.
-    had_effect: AtomicBool,
 }
 
 impl FaultyStore {
     /// Makes a store. The call with the number of `fault`, counted from 0, fails.
     pub(crate) fn new(fault: Option<(u64, Fails)>) -> Self {
-        Self {
-            inner: MemoryStore::new(),
-            calls: AtomicU64::new(0),
-            fault,
-            had_effect: AtomicBool::new(false),
-        }
+        Self { inner: MemoryStore::new(), calls: AtomicU64::new(0), fault }
     }
 
     /// Returns the number of calls so far.
@@ -44,25 +37,16 @@ impl FaultyStore {
         self.calls.load(Ordering::Relaxed)
     }
 
-    /// Returns whether the failed call took effect.
-    pub(crate) fn had_effect(&self) -> bool {
-        self.had_effect.load(Ordering::Relaxed)
-    }
-
-    /// Passes a call to the store, or fails it. Only a write has an effect.
+    /// Passes a call to the store, or fails it.
     async fn call<T, E: From<StoreError>>(
         &self,
-        is_write: bool,
         call: impl Future<Output = Result<T, E>>,
     ) -> Result<T, E> {
         let number = self.calls.fetch_add(1, Ordering::Relaxed);
         match self.fault.filter(|(at, _)| *at == number) {
             None => return call.await,
             Some((_, Fails::Before)) => drop(call),
-            Some((_, Fails::After)) => {
-                drop(call.await);
-                self.had_effect.store(is_write, Ordering::Relaxed);
-            }
+            Some((_, Fails::After)) => drop(call.await),
         }
         Err(StoreError::unavailable("the simulated fault").into())
     }
@@ -75,15 +59,15 @@ impl PetRepository for FaultyStore {
         pet: NewPet,
         request: Option<IdempotencyRequest>,
     ) -> Result<Added, AddError> {
-        self.call(true, PetRepository::add(&self.inner, pet, request)).await
+        self.call(PetRepository::add(&self.inner, pet, request)).await
     }
 
     async fn find(&self, id: PetId) -> Result<Versioned<Option<Pet>>, StoreError> {
-        self.call(false, self.inner.find(id)).await
+        self.call(self.inner.find(id)).await
     }
 
     async fn list(&self, query: PetQuery) -> Result<Versioned<PetPage>, StoreError> {
-        self.call(false, PetRepository::list(&self.inner, query)).await
+        self.call(PetRepository::list(&self.inner, query)).await
     }
 
     fn version(&self) -> Option<CatalogueVersion> {
@@ -91,14 +75,14 @@ impl PetRepository for FaultyStore {
     }
 
     async fn purge_expired(&self, cutoff: Timestamp, limit: u32) -> Result<Purged, StoreError> {
-        self.call(true, self.inner.purge_expired(cutoff, limit)).await
+        self.call(self.inner.purge_expired(cutoff, limit)).await
     }
 }
 
 #[async_trait]
 impl KeyStore for FaultyStore {
     async fn load(&self, unless: Option<KeyRevision>) -> Result<Option<StoredKeys>, StoreError> {
-        self.call(false, self.inner.load(unless)).await
+        self.call(self.inner.load(unless)).await
     }
 
     async fn save(
@@ -107,10 +91,10 @@ impl KeyStore for FaultyStore {
         changed: Vec<ApiKey>,
         removed: Vec<KeyId>,
     ) -> Result<SaveOutcome, StoreError> {
-        self.call(true, self.inner.save(expected, changed, removed)).await
+        self.call(self.inner.save(expected, changed, removed)).await
     }
 
     async fn note_uses(&self, uses: Vec<(KeyId, Timestamp)>) -> Result<(), StoreError> {
-        self.call(true, self.inner.note_uses(uses)).await
+        self.call(self.inner.note_uses(uses)).await
     }
 }
