@@ -40,6 +40,8 @@ fn a_failed_key_creation_leaves_no_new_store() {
     let lost = create(&store).with_full_stdout().finish();
     assert!(lost.code == Some(1) && lost.stderr.contains("was revoked"), "{lost:?}");
     assert!(store.is_made(), "the store is gone, although only its key was lost");
+    let closed = create(&store).behind(["/bin/sh", "-c", "exec \"$@\" >&-", "sh"]).finish();
+    closed.fails(1, "no key was created, because stdout would lose it: it is closed");
 }
 
 #[test]
