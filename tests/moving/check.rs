@@ -111,7 +111,6 @@ fn a_damaged_index_of_a_file_is_found() {
     }
     // A missing index hides no animal.
     sound.damage("DROP INDEX pet_sold");
-    names(&sound, &["indexes", "sold"]);
     run(&["export", "--store", &sound.url]).succeeds();
 }
 

@@ -218,7 +218,8 @@ fn a_backup_of_an_older_release_is_restored_into_a_database() {
     for old in old::each(Kind::Sqlite) {
         let filled = Store::postgres();
         let file = old.store.file();
-        petstore(&["restore", file.to_str().unwrap(), "--store", &filled.url]).finish().succeeds();
+        let words = ["restore", file.to_str().unwrap(), "--store", &filled.url];
+        assert!(petstore(&words).finish().succeeds().ends_with(", found sound\n"));
         holds(&filled, &old);
     }
 }

@@ -160,7 +160,6 @@ fn the_defaults_of_flags_are_the_defaults_of_the_server() {
     for (words, log, end) in [
         ("all --get-pet-sunset off", AccessLog::All, GetPetSunset::Off),
         ("all-but-probes --get-pet-sunset now", AccessLog::AllButProbes, GetPetSunset::Now),
-        ("errors --get-pet-sunset date", AccessLog::Errors, GetPetSunset::Date),
         ("off", AccessLog::Off, GetPetSunset::Date),
     ] {
         let settings = serve(&format!("petstore serve --access-log {words}")).settings();
