@@ -31,6 +31,7 @@ fn refuses(from: &Store, to: &Store) {
         &["export", "--store", &from.url],
         &["import", "--store", &from.url],
         &["check", "--store", &from.url],
+        &["store", "move", "--dry-run", "--from", &from.url, "--to", "sqlite:/nowhere/missing.db"],
     ] {
         petstore(words).finish().fails(1, &expected);
     }

@@ -195,6 +195,10 @@ fn healthcheck_reports_readiness_by_its_exit_code() {
     wait::until("the service drains", || check(&address).code == Some(1));
     drop((open, server));
     check(&address).fails(1, &format!("the service at {address} is not ready"));
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let several = format!("{},127.0.0.1:1", silent.local_addr().unwrap());
+    let late = petstore(&["healthcheck", "--listen", &several, "--timeout", "100ms"]).finish();
+    late.fails(1, "is not ready: there was no answer within 100ms");
 }
 
 #[test]
@@ -218,7 +222,6 @@ fn the_nightly_backup_is_named_by_its_time_and_old_ones_are_deleted() {
         let modified = file.metadata().unwrap().modified().unwrap().checked_sub(age).unwrap();
         file.set_modified(modified).unwrap();
     }
-    // The metrics are for every user.
     let prom = metrics.path().join("petstore_backup.prom");
     fs::write(&prom, "").unwrap();
     fs::set_permissions(&prom, Permissions::from_mode(0o600)).unwrap();

@@ -149,7 +149,6 @@ async fn each_use_of_a_revoked_key_is_counted_and_the_log_names_the_key_once_a_m
     let house = house(|_| (0, Ok(false)));
     house.ring.refresh().await.unwrap();
     time::sleep(Duration::from_secs(1)).await;
-    // The log has the first use and the use a minute later.
     for uses in 1..=13 {
         house.ring.note_refusal(&ApiKeySecret::from_entropy(&[2; 32]));
         time::sleep(Duration::from_secs(5)).await;

@@ -30,8 +30,8 @@ impl Counts {
     }
 }
 
-/// Names memory stores. Stores with `has_ports` have the ports of a handover. If the store `waits`, it cannot be reached
-/// at the first attempt; with `has_ports`, its state and its keys cannot be read at the second and the third attempt.
+/// Names memory stores, with the ports of a handover if `has_ports`. The first attempt to open a store that `waits`
+/// fails. With ports, its state cannot be read at the second attempt, and its keys at the third.
 fn memory(counts: &Arc<Counts>, has_ports: bool, waits: bool) -> StoreArg {
     let counts = counts.clone();
     let open = move || {
