@@ -7,12 +7,12 @@ use petstore_testing::needs;
 use super::{
     animals::many,
     check::damage_index,
-    commands::{exported, import, make, run},
+    commands::{exported, import, made, make, run},
 };
 use crate::support::{
     catalogue::{self, pet},
     server::Launch,
-    store::Store,
+    store::{Kind, Store},
     wait,
 };
 
@@ -57,26 +57,23 @@ fn a_refused_backup_replaces_no_file_and_leaves_none_behind() {
     run(&words).fails(1, ": No such file or directory");
     let words = ["backup", "--store", &store.url, "--to", "-"];
     run(&words).fails(2, "cannot go to standard output; name a file");
-}
-
-#[test]
-fn an_unsound_store_is_not_backed_up() {
-    let store = Store::sqlite();
-    make(&store);
     damage_index(&store);
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("copy.db");
-    let done = run(&["backup", "--store", &store.url, "--to", file.to_str().unwrap()]);
-    done.fails(1, "the copy is not sound");
+    fs::remove_file(&file).unwrap();
+    let words = ["backup", "--store", &store.url, "--to", file.to_str().unwrap()];
+    run(&words).fails(1, "the copy is not sound");
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
 }
 
-#[needs(postgres)]
+#[needs(postgres, etcd)]
 #[test]
-fn a_backup_of_postgresql_is_refused_and_names_pg_dump() {
-    let store = Store::postgres();
-    let file = store.folder().join("copy.db");
-    let done = run(&["backup", "--store", &store.url, "--to", file.to_str().unwrap()]);
-    done.fails(1, "use 'pg_dump --format=custom");
-    assert!(!file.exists());
+fn a_backup_of_a_server_is_refused_and_names_its_own_tool() {
+    for (kind, tool) in
+        [(Kind::Postgres, "pg_dump --format=custom"), (Kind::Etcd, "etcdctl snapshot save")]
+    {
+        let store = made(kind);
+        let file = store.folder().join("copy.db");
+        let done = run(&["backup", "--store", &store.url, "--to", file.to_str().unwrap()]);
+        done.fails(1, &format!("use '{tool} "));
+        assert!(!file.exists());
+    }
 }

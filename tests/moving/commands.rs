@@ -31,11 +31,12 @@ pub(crate) fn copy(from: &str, to: &str) -> String {
     run(&["store", "copy", "--from", from, "--to", to]).succeeds()
 }
 
-/// Asserts that both stores are equal.
+/// Asserts that both stores are equal. Returns the output.
 #[track_caller]
-pub(crate) fn verify(from: &str, to: &str) {
+pub(crate) fn verify(from: &str, to: &str) -> String {
     let said = run(&["store", "verify", "--from", from, "--to", to]).succeeds();
     assert!(said.contains("the stores are equal: "), "{said}");
+    said
 }
 
 /// Exports every animal of a store.

@@ -96,7 +96,8 @@ fn a_copy_brings_everything(kind: Kind) {
     let rest = format!("2 API keys and {records} idempotency records\n");
     assert_eq!(said, format!("copied {count} animals (0 were there before), {rest}"));
     verify(&from.url, &to.url);
-    verify(&to.url, &from.url);
+    let said = verify(&to.url, &from.url);
+    assert_eq!(said, format!("the stores are equal: {count} animals, {rest}"));
     source.is_equal_in(&to);
     source.is_equal_in(from);
 }

@@ -21,6 +21,7 @@ fn commands<'a>(url: &'a str, equal: &'a str, new: &'a str) -> Vec<Vec<&'a str>>
     vec![
         vec!["check", "--store", url],
         vec!["export", "--store", url],
+        vec!["import", "--dry-run", "--store", url],
         vec!["keys", "list", "--store", url],
         vec!["store", "verify", "--from", url, "--to", equal],
         vec!["store", "verify", "--from", equal, "--to", url],

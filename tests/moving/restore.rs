@@ -64,6 +64,7 @@ fn a_restored_store_continues_from_the_backup_and_has_another_identity() {
     assert!(said.stderr.contains("revoke again the keys"), "{said:?}");
     said.succeeds();
     assert_eq!(files(&restored.folder()), 1);
+    assert_eq!(fs::metadata(restored.file()).unwrap().permissions().mode() & 0o777, 0o600);
     let of_restored = identity(&restored);
     assert!(of_restored != identity(&store) && of_restored != identity(&backup));
     verify(&backup.url, &restored.url);
@@ -161,7 +162,7 @@ fn an_unreadable_backup_is_not_reported_as_missing() {
 }
 
 #[test]
-fn a_stopped_or_killed_backup_or_restore_leaves_no_file() {
+fn a_stopped_or_killed_command_says_so_and_leaves_no_file() {
     let (disk, store) = (Disk::new(), Store::sqlite());
     make(&store);
     import(&store.url, "ndjson", &many(5_000)).succeeds();
@@ -170,10 +171,12 @@ fn a_stopped_or_killed_backup_or_restore_leaves_no_file() {
     let copy = target.folder().join("copy.db");
     let backing_up = ["backup", "--store", &store.url, "--to", copy.to_str().unwrap()];
     let restoring = ["restore", source.to_str().unwrap(), "--store", &target.url];
+    let checking = ["check", "--store", &store.url];
     let no_backup = "petstore: stopped; no backup was made\n";
     for (words, signal, says) in [
         (&backing_up[..], "TERM", no_backup),
         (&backing_up, "INT", no_backup),
+        (&checking, "TERM", "petstore: stopped before everything was examined\n"),
         (&restoring, "KILL", ""),
         (&restoring, "TERM", "petstore: stopped before the store was restored; run it again\n"),
     ] {

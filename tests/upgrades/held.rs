@@ -174,8 +174,9 @@ fn a_store_in_use_is_not_upgraded() {
 #[test]
 fn the_copy_made_by_an_upgrade_is_on_the_disk() {
     let (old, disk) = (Old::sqlite(&old::releases()[0]), Disk::new());
-    let upgrade = petstore(&["upgrade", "--store", &old.store.url]).disk(&disk);
-    assert_eq!(upgrade.finish().code, Some(0));
+    let upgrade = || petstore(&["upgrade", "--store", &old.store.url]);
+    upgrade().with_limit("-f 1").finish().fails(1, "raise the limit on the size of files");
+    assert_eq!(upgrade().disk(&disk).finish().code, Some(0));
     let synced = disk.syncs();
     let is_copy = |path: &PathBuf| path.to_string_lossy().ends_with(".before-upgrade.partial");
     assert!(synced.iter().any(is_copy), "{synced:?}");
@@ -217,7 +218,8 @@ fn a_backup_of_an_older_release_is_restored_into_a_database() {
     for old in old::each(Kind::Sqlite) {
         let filled = Store::postgres();
         let file = old.store.file();
-        petstore(&["restore", file.to_str().unwrap(), "--store", &filled.url]).finish().succeeds();
+        let words = ["restore", file.to_str().unwrap(), "--store", &filled.url];
+        assert!(petstore(&words).finish().succeeds().ends_with(", found sound\n"));
         holds(&filled, &old);
     }
 }

@@ -46,6 +46,7 @@ fn a_started_request_is_answered_during_a_stop() {
         let (mut raw, rest) = half_way(&server);
         server.signal(signal);
         wait::until("new connections are refused", || !server.takes_connections());
+        assert!(server.log().contains(&format!("\"signal\":\"SIG{signal}\"")));
         thread::sleep(IDLE_IN_DRAIN);
         raw.send(rest);
         let answer = raw.answer("POST", "/v1/pets").is(201);

@@ -12,12 +12,13 @@ use crate::support::{
 
 #[test]
 fn the_limit_on_open_files_is_raised_for_the_connections() {
-    let store = Store::memory();
-    let launch = Launch::on(&store).flag("--max-connections", "50");
-    let server = launch.with_limit("-Sn 64").start();
-    let limits = fs::read_to_string(format!("/proc/{}/limits", server.pid())).unwrap();
-    let line = limits.lines().find(|line| line.starts_with("Max open files")).unwrap();
-    assert_eq!(line.split_whitespace().nth(3), Some("1050"), "{line}");
+    for (soft, expected) in [("-Sn 64", "1050"), ("-Sn 1051", "1051")] {
+        let launch = Launch::on(&Store::memory()).flag("--max-connections", "50");
+        let server = launch.with_limit(soft).start();
+        let limits = fs::read_to_string(format!("/proc/{}/limits", server.pid())).unwrap();
+        let line = limits.lines().find(|line| line.starts_with("Max open files")).unwrap();
+        assert_eq!(line.split_whitespace().nth(3), Some(expected), "{line}");
+    }
 }
 
 #[test]

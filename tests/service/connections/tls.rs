@@ -179,18 +179,19 @@ fn a_new_certificate_closes_no_connection_and_metrics_show_its_expiry_and_its_re
     assert!(start.is_at_zero(&all) && start.is_at_zero(&failed) && start.value(&good) > 0.5);
     assert!(service.ends_in(1000.0));
 
-    let next = Pair::valid(-1, 20);
+    let next = Pair::valid(-1, 10);
     next.write(service.folder.path());
     service.shows(&next);
     assert!(service.offer(&service.pair, &[]).is_err());
     assert_eq!(before.ask("GET", "/livez").0, OK);
-    wait::until("the new expiry is shown", || service.ends_in(20.0));
+    wait::until("the new expiry is shown", || service.ends_in(10.0));
+    service.logs("the TLS certificate expires soon");
     service.watched.until(&all, 1.0);
 
     fs::write(service.folder.path().join("cert.pem"), "not a certificate").unwrap();
     service.watched.until(&failed, 1.0);
     service.watched.until(&good, 0.0);
-    assert!(service.ends_in(20.0));
+    assert!(service.ends_in(10.0));
     service.logs("the TLS certificate was not read again, and stays as it was");
     service.pair.write(service.folder.path());
     service.watched.until(&good, 1.0);

@@ -1,6 +1,6 @@
 //! The first start on a store without keys, and starts without a live key.
 
-use std::{fs, io::Write as _, process::Command};
+use std::{fs, io::Write as _, os::unix::fs::PermissionsExt as _, process::Command};
 
 use petstore_testing::needs;
 
@@ -31,6 +31,7 @@ fn the_first_start_in_the_background_leaves_a_key_beside_the_store() {
     let store = Store::sqlite();
     let server = Launch::without_key(&store).start();
     let file = store.folder().join("petstore.db.key");
+    assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
     let key = fs::read_to_string(&file).unwrap().trim_end().to_owned();
     server.client().get("/v1/pets").key(&key).send().is(200);
     let curl = "curl -H \"Authorization: Bearer $(cat petstore.db.key)\"";
@@ -43,7 +44,9 @@ fn the_first_start_in_the_background_leaves_a_key_beside_the_store() {
     assert!(!log.contains("no API key is live"), "{log}");
     assert_eq!(keys_in(&format!("{said}{log}")), [""; 0]);
 
-    Launch::without_key(&store).start().client().get("/v1/pets").key(&key).send().is(200);
+    let again = Launch::without_key(&store).start();
+    again.client().get("/v1/pets").key(&key).send().is(200);
+    assert!(!again.stop().contains("API key"));
     assert_eq!(fs::read_to_string(file).unwrap().trim_end(), key);
 }
 
@@ -77,6 +80,7 @@ fn without_a_live_key_and_a_place_for_the_key_file_the_log_says_what_to_do() {
         assert_eq!(keys_in(&said), [""; 0]);
     }
     assert!(!taken.keys(&["list"]).succeeds().contains("default"));
+    assert_eq!(fs::read_to_string(file).unwrap(), "theirs");
 }
 
 #[needs(curl)]

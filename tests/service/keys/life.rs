@@ -40,6 +40,8 @@ fn a_failed_key_creation_leaves_no_new_store() {
     let lost = create(&store).with_full_stdout().finish();
     assert!(lost.code == Some(1) && lost.stderr.contains("was revoked"), "{lost:?}");
     assert!(store.is_made(), "the store is gone, although only its key was lost");
+    let closed = create(&store).behind(["/bin/sh", "-c", "exec \"$@\" >&-", "sh"]).finish();
+    closed.fails(1, "no key was created, because stdout would lose it: it is closed");
 }
 
 #[test]
@@ -48,7 +50,9 @@ fn a_read_only_key_adds_nothing() {
     let first_key = store.folder().join("petstore.db.key");
     assert!(!first_key.exists(), "the environment brings a key, so none is made");
     let made = store.keys(&["create", "report", "--read-only"]);
-    assert!(made.stderr.contains("It may only read."), "{made:?}");
+    let note = "The key 'report' is shown this once. A running service accepts it within a second. \
+                It is valid until it is revoked. It may only read.\n";
+    assert_eq!(made.stderr, note);
     let first = made.succeeds().trim_end().to_owned();
     assert!(first.starts_with("psr_"), "{first}");
     let full = store.new_key("web");

@@ -37,5 +37,7 @@ fn there_is_a_manual_page_of_the_program_and_of_each_command() {
         assert!(serve.contains(part), "no '{part}': {serve}");
     }
     let keys = fs::read_to_string(folder.path().join("petstore-keys.1")).unwrap();
-    assert!(keys.replace("\\-", "-").contains("petstore-keys-create (1)"), "{keys}");
+    for other in ["petstore (1)", "petstore-keys-create (1)"] {
+        assert!(keys.replace("\\-", "-").contains(&format!("\n.BR {other}\n")), "{other}: {keys}");
+    }
 }

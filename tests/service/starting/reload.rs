@@ -62,8 +62,10 @@ fn the_key_is_read_again_without_a_signal_and_stays_while_its_file_has_none() {
     assert_eq!(status(FIRST), 401);
     watched.until("petstore_reload_failures_total{file=\"api_key\"}", 2.0);
     watched.until("petstore_reloads_total{file=\"api_key\"}", 3.0);
+    server.signal("HUP");
+    watched.until("petstore_reloads_total{file=\"api_key\"}", 4.0);
     let log = watched.server.stop();
     assert_eq!(log.matches(kept).count(), 2, "{log}");
     assert!(!log.contains("short\""), "{log}");
-    assert_eq!(log.matches("the API key of --api-key-file was read again").count(), 1, "{log}");
+    assert_eq!(log.matches("the API key of --api-key-file was read again").count(), 2, "{log}");
 }

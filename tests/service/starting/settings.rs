@@ -15,8 +15,9 @@ fn check(words: &[&str]) -> Finished {
 #[test]
 fn a_flag_overrides_its_variable_and_a_variable_overrides_the_file() {
     let store = Store::memory();
-    let config = store.write("petstore.toml", "max-body = 10\nno-docs = true\n");
-    // Returns the statuses of an addition and of `/docs`.
+    let config = store
+        .write("petstore.toml", "max-body = 10\nno-docs = true\napi-key-file = \"/nowhere/key\"\n");
+    // Returns the statuses of an addition and of `/docs`. The variable with the key takes precedence over `api-key-file`.
     let large = |launch: Launch| {
         let server = launch.start();
         let docs = server.client().get("/docs").anonymous().send().status;
@@ -113,7 +114,7 @@ fn an_invalid_settings_file_is_refused_in_one_line() {
         ("no-docs = \"perhaps\"", 2, "for 'no-docs' in /"),
         ("max-body = ", 2, "petstore.toml, line 1: "),
         ("store = \"memory:\"\nstore-file = \"x\"", 2, "both --store and --store-file are given"),
-        ("max-body = \"64KiB\"\nmax-buffered-bodies = 9", 2, "must be at least --max-body"),
+        ("max-body = \"64KiB\"\nmax-buffered-bodies = 65535", 2, "must be at least --max-body"),
         ("store-file = \"/nowhere/url\"", 1, "cannot read /nowhere/url: No such file"),
         ("tls-key = \"/key\"", 2, "were not provided: --tls-cert <PATH>;"),
     ] {

@@ -62,6 +62,8 @@ fn a_failing_store_answers_503() {
     client.get("/v1/pets").send().refuses(503, "unavailable").must("retry-after");
     client.get("/v1/pets").key("unknown-0123456789").send().refuses(401, "unauthorized");
     client.get("/readyz").anonymous().send().is(503);
+    let check = petstore(&["healthcheck", "--listen", &server.address.to_string()]).finish();
+    check.fails(1, "is not ready: it answers 'HTTP/1.1 503 Service Unavailable'");
     client.get("/livez").anonymous().send().is(200);
     assert!(server.stop().contains("--simulate makes the store slow or fail"));
 }

@@ -1,12 +1,15 @@
 //! The service under a service manager: `sd_notify`, inherited sockets, `healthcheck`, and the nightly backup.
 
 use std::{
-    fs,
+    fs::{self, Permissions},
     io::{Read as _, Write as _},
     net::{TcpListener, TcpStream},
     os::{
         fd::OwnedFd,
-        unix::net::{UnixDatagram, UnixListener, UnixStream},
+        unix::{
+            fs::PermissionsExt as _,
+            net::{UnixDatagram, UnixListener, UnixStream},
+        },
     },
     process::{Command, Stdio},
     time::{Duration, SystemTime},
@@ -56,11 +59,12 @@ impl Manager {
 fn the_service_manager_is_notified_while_the_service_waits_for_its_store() {
     let nobody = format!("postgres://me:hush@127.0.0.1:{}/zoo", free_port().unwrap());
     let (manager, store) = (Manager::new(), Store::at(&nobody));
-    let server = manager.launch(&store).start();
+    let server = manager.launch(&store).env("WATCHDOG_USEC", "240000000").start();
     let status = manager.hears();
     assert!(status.starts_with("STATUS=Waiting for the store: cannot open the store"), "{status}");
     assert!(status.contains("Connection refused") && !status.contains("hush"), "{status}");
     assert_eq!(manager.hears(), "READY=1");
+    wait::until("the watchdog is pinged", || manager.hears() == "WATCHDOG=1");
     assert_eq!(server.client().get("/livez").anonymous().send().status, 200);
     server.client().get("/readyz").anonymous().send().is(503);
     let log = server.stop();
@@ -160,11 +164,14 @@ fn a_slow_start_is_alive_and_asks_for_more_time() {
 #[test]
 fn a_connected_socket_instead_of_a_listening_one_is_refused() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let connection = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
-    let mut command = taking_over(connection, None);
-    let refused = command::ended(spawn(command.stdout(Stdio::piped()).stderr(Stdio::piped())));
-    assert_eq!(refused.code, Some(1));
-    assert!(refused.stderr.contains("it is a connection, not a socket"), "{refused:?}");
+    let tcp = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+    let (unix, _other) = UnixStream::pair().unwrap();
+    for connection in [OwnedFd::from(tcp), OwnedFd::from(unix)] {
+        let mut command = taking_over(connection, None);
+        let refused = command::ended(spawn(command.stdout(Stdio::piped()).stderr(Stdio::piped())));
+        let says = refused.stderr.contains("it is a connection, not a socket");
+        assert!(refused.code == Some(1) && says, "{refused:?}");
+    }
 }
 
 #[test]
@@ -188,6 +195,10 @@ fn healthcheck_reports_readiness_by_its_exit_code() {
     wait::until("the service drains", || check(&address).code == Some(1));
     drop((open, server));
     check(&address).fails(1, &format!("the service at {address} is not ready"));
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let several = format!("{},127.0.0.1:1", silent.local_addr().unwrap());
+    let late = petstore(&["healthcheck", "--listen", &several, "--timeout", "100ms"]).finish();
+    late.fails(1, "is not ready: there was no answer within 100ms");
 }
 
 #[test]
@@ -211,11 +222,15 @@ fn the_nightly_backup_is_named_by_its_time_and_old_ones_are_deleted() {
         let modified = file.metadata().unwrap().modified().unwrap().checked_sub(age).unwrap();
         file.set_modified(modified).unwrap();
     }
+    let prom = metrics.path().join("petstore_backup.prom");
+    fs::write(&prom, "").unwrap();
+    fs::set_permissions(&prom, Permissions::from_mode(0o600)).unwrap();
     let backup = line("ExecStart=/bin/sh -c ");
     let script = backup.trim_matches('\'');
     let mut shell = Command::new("/bin/sh");
     complete(shell.args(["-c", script]).env("PETSTORE_STORE", &store.url)).succeeds();
-    let written = fs::read_to_string(metrics.path().join("petstore_backup.prom")).unwrap();
+    assert_eq!(fs::metadata(&prom).unwrap().permissions().mode() & 0o777, 0o644);
+    let written = fs::read_to_string(prom).unwrap();
     let metric = "petstore_backup_last_success_timestamp_seconds ";
     let value = written.lines().find_map(|line| line.strip_prefix(metric)).unwrap();
     let age = SystemTime::UNIX_EPOCH.elapsed().unwrap().as_secs() - value.parse::<u64>().unwrap();

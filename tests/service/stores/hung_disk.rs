@@ -47,7 +47,7 @@ fn while_reads_hang_other_requests_are_served_and_a_stop_ends() {
     let disk = Disk::new();
     let flags = [("--request-timeout", "10m"), ("--shutdown-grace", "100ms")];
     let (_store, mut server) = server(&disk, &flags);
-    let _waiting = hang(&disk, &server);
+    let waiting = hang(&disk, &server);
     let client = server.client();
     for _ in 0..3 {
         for open in ["/livez", "/openapi.json"] {
@@ -59,6 +59,8 @@ fn while_reads_hang_other_requests_are_served_and_a_stop_ends() {
     }
     server.signal("TERM");
     assert_eq!(server.exit(), Some(0), "{}", server.log());
+    let end = format!("connections were cut off\",\"connections\":{}}}", waiting.len());
+    assert!(server.whole_log().contains(&end));
 }
 
 #[petstore_testing::needs(time)]

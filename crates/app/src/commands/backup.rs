@@ -86,34 +86,3 @@ fn note_success(file: &Path) -> Result<(), Failure> {
         .map_err(Failure::runtime)?;
     new.finish().map(drop)
 }
-
-#[cfg(test)]
-mod tests {
-    use std::{
-        fs::{self, Permissions},
-        os::unix::fs::PermissionsExt as _,
-    };
-
-    use petstore_domain::Clock as _;
-
-    use super::{METRIC, note_success};
-    use crate::system::SystemClock;
-
-    /// Prometheus's exporter runs as another user.
-    #[test]
-    fn the_time_of_a_backup_is_noted_in_seconds_for_every_user() {
-        let folder = tempfile::tempdir().unwrap();
-        let file = folder.path().join("backup.prom");
-        let before = SystemClock.now().0 / 1_000;
-        for _ in 0..2 {
-            note_success(&file).unwrap();
-            let text = fs::read_to_string(&file).unwrap();
-            let (_, sample) = text.rsplit_once(&format!("\n{METRIC} ")).unwrap();
-            let noted = sample.trim_end().parse().unwrap();
-            assert!((before..=SystemClock.now().0 / 1_000).contains(&noted), "{text}");
-            assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o644);
-            // Every user may read the next one too.
-            fs::set_permissions(&file, Permissions::from_mode(0o600)).unwrap();
-        }
-    }
-}

@@ -260,3 +260,21 @@ impl Import {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use petstore_domain::PetId;
+
+    use super::Import;
+
+    #[test]
+    fn a_command_that_would_add_animals_twice_is_not_to_be_run_again() {
+        for (again, highest, next) in [
+            (true, None, "import the rest alone"),
+            (true, Some(PetId(9)), "run it again to continue there"),
+        ] {
+            let import = Import { again, highest, kept: 5, ..Import::default() };
+            assert_eq!(import.failed("x").to_string(), format!("stored up to line 5: x; {next}"));
+        }
+    }
+}

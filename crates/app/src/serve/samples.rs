@@ -91,6 +91,8 @@ fn of_stat(process: &str, system: &str) -> Option<Vec<Sample>> {
 
 #[cfg(test)]
 mod tests {
+    use rustix::process::{Resource, getrlimit};
+
     use super::{of_process, of_stat};
 
     /// Fields 3 to 24 of `/proc/self/stat`.
@@ -123,6 +125,10 @@ mod tests {
 
     #[test]
     fn this_process_has_all_samples() {
-        assert_eq!(of_process().len(), 7);
+        let samples = of_process();
+        assert_eq!(samples.len(), 7);
+        let limit = getrlimit(Resource::Nofile).current.unwrap();
+        let limit = f64::from(u32::try_from(limit).unwrap());
+        assert_eq!((samples[5].value < limit, samples[6].value), (true, limit));
     }
 }

@@ -25,19 +25,33 @@ fn with_broken_keys() -> OpenStore {
     store
 }
 
+/// Returns a store with the ports of a handover.
+fn sound() -> OpenStore {
+    let store = Arc::new(MemoryStore::new());
+    OpenStore::new(store.clone()).with_archive(store.clone()).with_handover(store)
+}
+
 /// Returns a store one of whose own tasks has panicked.
 fn with_broken_task() -> OpenStore {
     let panicked = CancellationToken::new();
     panicked.cancel();
-    OpenStore::new(Arc::new(MemoryStore::new())).with_panic_token(panicked)
+    sound().with_panic_token(panicked)
+}
+
+fn opening(store: fn() -> OpenStore) -> StoreArg {
+    StoreArg { location: Arc::new(OpensWith(move || Ok(store()))), is_persistent: true }
 }
 
 #[tokio::test]
 async fn a_service_stops_with_a_failure_if_a_task_panics() {
-    for store in [with_broken_keys, with_broken_task] {
+    for (store, next) in [
+        (with_broken_keys as fn() -> _, None),
+        (with_broken_task, None),
+        (sound, Some(with_broken_task as fn() -> _)),
+    ] {
         let mut config = config("petstore serve --listen 127.0.0.1:0");
-        let location = Arc::new(OpensWith(move || Ok(store())));
-        config.args.store.store = StoreArg { location, is_persistent: true };
+        config.args.store.store = opening(store);
+        config.args.next_store = next.map(opening);
         config.service_key = ServiceKey::parse("a-key-of-24-characters-x").ok();
         let ended = time::timeout(Duration::from_mins(1), run(config, Vec::new())).await;
         let Ok(Err(Failure::Runtime(why))) = ended else {
@@ -101,6 +115,8 @@ fn the_flag_of_a_limit_sets_the_field_of_its_name() {
         let field = format!(" {}: {value}", flag.replace('-', "_"));
         assert!(shown.contains(&field), "{shown} lacks {field}");
     }
+    let all = LIMITS.map(|(flag, value)| format!("--{flag} {value}")).join(" ");
+    assert_eq!(config(&format!("petstore serve {all}")).settings.limits.max_body, 70_000);
 }
 
 #[test]

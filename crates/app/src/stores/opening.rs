@@ -62,16 +62,20 @@ pub(crate) fn not_open_but(problem: BoxError, makers: &str) -> Failure {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
+    use std::{
+        path::Path,
+        sync::{
+            Arc,
+            atomic::{AtomicBool, Ordering},
+        },
     };
 
     use petstore_memory::MemoryStore;
+    use petstore_storage::UpgradeMode;
 
     use super::with_store;
     use crate::{
-        stores::{OpenMode, OpenStore, tests::OpensWith},
+        stores::{OpenMode, OpenStore, StoreLocation as _, tests::OpensWith},
         system::Failure,
     };
 
@@ -94,11 +98,16 @@ mod tests {
         }
     }
 
-    #[test]
-    fn a_store_without_an_archive_is_not_copied() {
+    #[tokio::test]
+    async fn a_store_of_an_adapter_with_few_methods_is_neither_copied_backed_up_nor_upgraded() {
         let location = OpensWith(|| unreachable!());
         let store = OpenStore::new(Arc::new(MemoryStore::new()));
         let refusal = store.copy_ports(&location).map(drop).unwrap_err().to_string();
         assert!(refusal.starts_with("test: has no archive, so it cannot be copied"), "{refusal}");
+        let refusal = location.back_up(Path::new("copy"), Box::new(|_, _| unreachable!())).await;
+        let refusal = refusal.unwrap_err().to_string();
+        assert!(refusal.ends_with("'petstore export' writes its animals down"), "{refusal}");
+        let upgrade = location.upgrade(UpgradeMode::Run).await.unwrap().unwrap();
+        assert_eq!((upgrade.steps, upgrade.saved_to), (vec![], None));
     }
 }

@@ -187,18 +187,48 @@ fn samples(store: &SqliteStore) -> Vec<Sample> {
 
 #[cfg(test)]
 mod tests {
-    use super::{DRIVER, SqliteConfig, Synchronous, parse};
-    use crate::stores::{OpenMode, StoreNotFound};
+    use std::{fs, iter, sync::Arc};
+
+    use petstore_domain::{PetRepository as _, mocks::new_pet};
+    use petstore_sqlite::{SqliteSettings, SqliteStore, beside};
+    use rusqlite::Connection;
+    use tokio::task::{self, JoinSet};
+
+    use super::{DRIVER, SqliteConfig, Synchronous, parse, samples, sizes};
 
     #[tokio::test]
-    async fn opening_a_missing_store_does_not_create_it() {
+    async fn the_samples_show_the_activity_of_a_store_and_the_sizes_of_its_files() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("petstore.db");
-        let location = (DRIVER.parse)(&format!("sqlite:{}", path.display())).unwrap();
-        let refusal = location.open(OpenMode::ReadWrite.into()).await.map(drop).unwrap_err();
-        assert!(refusal.is::<StoreNotFound>(), "{refusal}");
-        assert_eq!(refusal.to_string(), format!("there is no store at {}", path.display()));
-        assert!(!path.exists());
+        let config = SqliteConfig { path: path.clone(), synchronous: Synchronous::Full };
+        let store = SqliteStore::open_with(&config, &SqliteSettings::default()).unwrap();
+        let store = Arc::new(store);
+        let value = |what: &str| {
+            let name = format!("petstore_sqlite_{what}");
+            samples(&store).into_iter().find(|sample| sample.name == name).unwrap().value
+        };
+        // A group of queued additions is one commit. On a slow machine, all of them may be refused.
+        while value("commits_total").total_cmp(&value("writes_total")).is_eq() {
+            let lock = Connection::open(&path).unwrap();
+            lock.execute_batch("BEGIN IMMEDIATE").unwrap();
+            let additions = iter::repeat_n(store.clone(), 50);
+            let additions: JoinSet<_> = additions
+                .map(|store| async move { store.add(new_pet("Rex"), None).await })
+                .collect();
+            while value("write_queue_length") + value("read_queue_length") < 1.0 {
+                task::yield_now().await;
+            }
+            assert!(value("read_queue_length") < 0.5);
+            drop(lock);
+            additions.join_all().await;
+        }
+        assert!(value("commits_total") < value("writes_total"));
+        let lengths = [path.clone(), beside(&path, "-wal")]
+            .map(|path| fs::metadata(path).unwrap().len().to_string());
+        assert_ne!(lengths[0], lengths[1]);
+        let sizes = sizes(&path).into_iter().map(|it| (it.name, it.value.to_string()));
+        let names = ["petstore_sqlite_database_bytes", "petstore_sqlite_wal_bytes"];
+        assert!(sizes.take(2).eq(names.into_iter().zip(lengths)));
     }
 
     #[test]

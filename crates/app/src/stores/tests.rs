@@ -1,10 +1,11 @@
-use std::fmt;
+use std::{fmt, process::ExitCode};
 
 use async_trait::async_trait;
 
 use super::{
     BUILT_IN, BoxError, MEMORY, OpenOptions, OpenStore, Registry, StoreDriver, StoreLocation,
 };
+use crate::App;
 
 /// A location that opens the stores of a closure.
 pub(crate) struct OpensWith<F>(pub(crate) F);
@@ -34,8 +35,8 @@ fn named(schemes: &'static [&'static str]) -> StoreDriver {
     StoreDriver { schemes, usage: "named:", summary: "a name", is_persistent: true, parse }
 }
 
-fn refusal(stores: &Registry, url: &str, must_last: bool) -> String {
-    stores.parse(url, must_last).map(drop).unwrap_err().to_string()
+fn refusal(stores: &Registry, url: &str) -> String {
+    stores.parse(url, false).map(drop).unwrap_err().to_string()
 }
 
 #[test]
@@ -43,7 +44,7 @@ fn a_scheme_belongs_to_one_store() {
     let mut stores = built_in();
     stores.0.push(named(&["named", "other"]));
     stores.check().unwrap();
-    assert_eq!(refusal(&stores, "other:x", false), "it has no stores");
+    assert_eq!(refusal(&stores, "other:x"), "it has no stores");
     for (schemes, known) in [(["x", "postgresql"], "'postgresql:'"), (["x", "x"], "'x:'")] {
         let mut stores = built_in();
         stores.0.push(named(Vec::from(schemes).leak()));
@@ -51,6 +52,8 @@ fn a_scheme_belongs_to_one_store() {
         let expected = format!("two stores are registered under the scheme {known}");
         assert!(refusal.starts_with(&expected), "{refusal}");
     }
+    let app = App::new().with_built_in_stores().with_store(named(&["etcd"]));
+    assert_eq!(app.run(["petstore", "--version"].map(Into::into)), ExitCode::FAILURE);
 }
 
 #[test]
@@ -58,14 +61,14 @@ fn the_error_for_an_unknown_scheme_lists_the_registered_schemes() {
     let expected = "a store is sqlite:PATH, postgres://USER:PASSWORD@HOST[,HOST]/DATABASE, \
                     etcd://HOST[,HOST]/PREFIX or memory:";
     for url in ["", "petstore.db", "/var/lib/petstore.db", "SQLITE:a", "mysql://x/db", "sqlite"] {
-        assert_eq!(refusal(&built_in(), url, false), expected, "{url:?}");
+        assert_eq!(refusal(&built_in(), url), expected, "{url:?}");
     }
 }
 
 #[test]
 fn the_error_names_a_built_in_store_that_the_program_lacks() {
     let one = Registry(vec![named(&["named"])]);
-    assert_eq!(refusal(&one, "mysql:a", false), "a store is named:");
+    assert_eq!(refusal(&one, "mysql:a"), "a store is named:");
     for (url, name) in [
         ("sqlite:a", "SQLite"),
         ("postgres://user:secret@host/db", "PostgreSQL"),
@@ -73,17 +76,8 @@ fn the_error_names_a_built_in_store_that_the_program_lacks() {
         ("etcd://host/prefix", "etcd"),
     ] {
         let expected = format!("this program was built without {name}; a store is named:");
-        assert_eq!(refusal(&one, url, false), expected);
+        assert_eq!(refusal(&one, url), expected);
     }
-}
-
-#[test]
-fn a_store_in_memory_is_refused_where_it_must_last() {
-    let built_in = built_in();
-    assert!(built_in.parse("memory:", false).is_ok());
-    let expected = "a store in memory ends with this command; use sqlite:PATH, \
-                    postgres://USER:PASSWORD@HOST[,HOST]/DATABASE or etcd://HOST[,HOST]/PREFIX";
-    assert_eq!(refusal(&built_in, "memory:", true), expected);
 }
 
 #[test]

@@ -229,19 +229,6 @@ mod tests {
         }
     }
 
-    #[test]
-    fn a_file_may_be_missing_or_replaced_but_a_folder_is_refused() {
-        let folder = tempfile::tempdir().unwrap();
-        let file = folder.path().join("file");
-        assert!(IfExists::Replace.check(&file).is_ok());
-        fs::write(&file, "").unwrap();
-        assert!(IfExists::Replace.check(&file).is_ok());
-        for path in [folder.path(), &file.join("below")] {
-            assert!(IfExists::Replace.check(path).is_err(), "{path:?}");
-        }
-        assert!(IfExists::Refuse("no").check(&file).is_err());
-    }
-
     #[tokio::test(start_paused = true)]
     async fn a_caller_waits_for_a_locked_folder_up_to_the_limit() {
         let folder = tempfile::tempdir().unwrap();

@@ -37,7 +37,17 @@ impl Progress {
 
 #[cfg(test)]
 mod tests {
-    use super::Progress;
+    use std::time::Instant;
+
+    use super::{INTERVAL, Progress};
+
+    #[test]
+    fn a_line_is_followed_by_the_next_one_after_the_interval() {
+        let last_line = Instant::now().checked_sub(INTERVAL).unwrap();
+        let mut progress = Progress { unit: "animals", last_line };
+        progress.at("copying", 1, 2);
+        assert!(progress.last_line >= last_line + INTERVAL);
+    }
 
     #[test]
     fn an_unknown_total_is_left_out() {

@@ -27,11 +27,6 @@ impl Exposition {
         self.0.get(series) == Some(&0.0)
     }
 
-    /// Returns the number of series of a family.
-    pub(crate) fn series_of(&self, family: &str) -> usize {
-        self.0.keys().filter(|series| series.split('{').next() == Some(family)).count()
-    }
-
     /// Returns whether a family has a series. A histogram has one if its `_count` is there.
     pub(crate) fn has(&self, name: &str) -> bool {
         let histogram = format!("{name}_count");

@@ -1,8 +1,8 @@
 use std::time::Duration;
 
 use super::{
-    ListenAddress, body_size, environment, grace, lifetime, listen_address, memory, number, origin,
-    service_url, timeout,
+    ListenAddress, body_size, delimiter, environment, grace, lifetime, listen_address, memory,
+    number, origin, service_url, timeout,
 };
 
 #[test]
@@ -54,6 +54,16 @@ fn a_body_has_1_byte_to_16_mebibytes_and_memory_may_be_zero() {
     assert_eq!(memory("64GiB"), Ok(68_719_476_736));
     for text in ["", "99999EiB", "65GiB", "-1", "64 monkeys", "KiB"] {
         assert!(body_size(text).is_err() && memory(text).is_err(), "{text:?}");
+    }
+}
+
+#[test]
+fn a_delimiter_is_one_character_that_needs_no_quotes() {
+    for (text, character) in [("tab", '\t'), ("\t", '\t'), (" ", ' '), (";", ';'), ("|", '|')] {
+        assert_eq!(delimiter(text), Ok(character), "{text:?}");
+    }
+    for text in ["", "\"", "a", "1", "é", "\n", ",,"] {
+        assert!(delimiter(text).unwrap_err().contains("other than '\"'"), "{text:?}");
     }
 }
 

@@ -1,6 +1,5 @@
 use std::{
     fs,
-    os::unix::fs::PermissionsExt as _,
     path::{Path, PathBuf},
 };
 
@@ -38,22 +37,6 @@ async fn live(keys: &dyn KeyStore) -> Vec<KeyDigest> {
 }
 
 #[tokio::test]
-async fn a_terminal_shows_the_first_key_once_with_an_example_request() {
-    let (admin, mut out) = (MemoryStore::new(), terminal());
-    let (_folder, file) = place();
-    first(&admin, Some(&file), &mut out).await.unwrap();
-    assert!(!file.exists());
-    let text = std::mem::take(&mut out.answers);
-    let secret = text.lines().find(|line| line.starts_with("pst_")).unwrap();
-    let call = format!("curl -H 'Authorization: Bearer {secret}' http://127.0.0.1:4321/v1/pets");
-    assert!(text.lines().any(|line| line == call), "{text}");
-    assert_eq!(live(&admin).await, [ApiKeySecret::new(secret).digest()]);
-
-    first(&admin, Some(&file), &mut out).await.unwrap();
-    assert_eq!((out.answers.as_str(), live(&admin).await.len()), ("", 1));
-}
-
-#[tokio::test]
 async fn if_the_terminal_fails_the_key_is_not_created_or_is_revoked() {
     for (breaks_after, known) in [(0, 0), (1, 1)] {
         let admin = MemoryStore::new();
@@ -77,35 +60,6 @@ fn left(folder: &TempDir) -> (Vec<String>, Option<String>) {
     let names = fs::read_dir(folder.path()).unwrap();
     let names = names.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
     (names, fs::read_to_string(folder.path().join("petstore.db.key")).ok())
-}
-
-#[tokio::test]
-async fn without_a_terminal_the_first_key_is_in_a_file_for_its_owner() {
-    let (admin, mut out, (folder, file)) = (MemoryStore::new(), Recorded::default(), place());
-    first(&admin, Some(&file), &mut out).await.unwrap();
-    assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
-    let (names, text) = left(&folder);
-    assert_eq!(names, ["petstore.db.key"]);
-    let secret = text.as_deref().unwrap().strip_suffix('\n').unwrap();
-    assert_eq!(live(&admin).await, [ApiKeySecret::new(secret).digest()]);
-
-    first(&admin, Some(&file), &mut out).await.unwrap();
-    assert_eq!((left(&folder).1, live(&admin).await.len()), (text, 1));
-    assert_eq!(out.answers, "");
-}
-
-#[tokio::test]
-async fn without_a_terminal_and_a_usable_file_no_key_is_created() {
-    let (folder, file) = place();
-    fs::write(&file, "theirs").unwrap();
-    let nowhere = folder.path().join("nowhere/petstore.db.key");
-    for place in [None, Some(&*file), Some(&*nowhere)] {
-        let (admin, mut out) = (MemoryStore::new(), Recorded::default());
-        first(&admin, place, &mut out).await.unwrap();
-        assert!(load_keys(&admin).await.unwrap().is_empty(), "{place:?}");
-        assert_eq!(out.answers, "");
-    }
-    assert_eq!(left(&folder), (vec!["petstore.db.key".to_owned()], Some("theirs".to_owned())));
 }
 
 #[tokio::test]
@@ -135,19 +89,24 @@ fn contested(
 }
 
 #[tokio::test]
-async fn no_file_is_left_if_the_store_fails_or_has_a_key_meanwhile() {
-    for fails in [false, true] {
+async fn no_new_file_is_left_if_the_store_fails_or_has_a_key_meanwhile() {
+    for (fails, is_new) in [(false, true), (true, true), (true, false)] {
         let (folder, file) = place();
+        if !is_new {
+            fs::write(&file, ApiKeySecret::from_entropy(&[8; 32]).expose()).unwrap();
+        }
         let key_file = file.clone();
         let keys = contested(move |key| {
             // A crash at this moment leaves the key in the file.
             let written = fs::read_to_string(&key_file).unwrap();
             assert_eq!(ApiKeySecret::new(written.trim_end()).digest(), key.digest);
+            let folder = fs::File::open(key_file.parent().unwrap()).unwrap();
+            assert!(folder.try_lock().is_err(), "another process could create the key too");
             if fails { Err(StoreError::unavailable("gone")) } else { Ok(SaveOutcome::Conflict) }
         });
         let made = first(&keys, Some(&file), &mut Recorded::default()).await;
         assert_eq!(made.is_err(), fails);
-        assert_eq!(left(&folder), (vec![], None));
+        assert_eq!((left(&folder).0.is_empty(), file.exists()), (is_new, !is_new));
     }
 }
 

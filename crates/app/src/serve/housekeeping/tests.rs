@@ -1,24 +1,26 @@
 use std::{
-    collections::{BTreeMap, HashSet},
+    collections::HashSet,
     sync::{
         Arc, Mutex,
-        atomic::{AtomicUsize, Ordering},
+        atomic::{AtomicU64, AtomicUsize, Ordering},
     },
     time::Duration,
 };
 
 use async_trait::async_trait;
 use petstore_domain::{
-    AddError, Added, ApiKeySecret, Catalogue, CatalogueVersion, Corruption, IdempotencyRequest,
-    KeyChanges, KeyId, KeyName, KeyRing, ManualClock, MockKeyStore, NewApiKey, NewPet, Pet, PetId,
-    PetPage, PetQuery, PetRepository, Purged, StoreError, StoredKeys, Timestamp, Versioned,
+    AddError, Added, ApiKeySecret, Catalogue, CatalogueVersion, Clock as _, Corruption,
+    IdempotencyRequest, KeyChanges, KeyId, KeyName, KeyRing, ManualClock, MockKeyStore, NewApiKey,
+    NewPet, Pet, PetId, PetPage, PetQuery, PetRepository, Purged, StoreError, StoredKeys,
+    Timestamp, Versioned,
 };
 use tokio::{
     task::JoinHandle,
-    time::{self, Instant, advance},
+    time::{self, Instant},
 };
 
-use super::{PURGE_EVERY, finish, is_due, run, take_new};
+use super::{PURGE_EVERY, finish, run, take_new};
+use crate::{serve::tls::tests::record_events, system::SystemClock};
 
 /// A repository of expired records. Keeps the time at which each batch began.
 struct Purges {
@@ -65,6 +67,8 @@ struct House {
     noted: Arc<AtomicUsize>,
     /// The number of times that the keys were loaded.
     loaded: Arc<AtomicUsize>,
+    /// The number of counted uses of revoked keys.
+    refused: Arc<AtomicU64>,
     ring: Arc<KeyRing>,
     task: JoinHandle<()>,
 }
@@ -89,9 +93,13 @@ fn house(batch: fn(usize) -> (u64, Result<bool, StoreError>)) -> House {
     let [noted, loaded] = [(); 2].map(|()| Arc::<AtomicUsize>::default());
     let (note, listed) = (noted.clone(), loaded.clone());
     let mut keys = MockKeyStore::new();
-    let secret = ApiKeySecret::from_entropy(&[0; 32]);
-    let key = NewApiKey::new(KeyName::parse("web").unwrap(), &secret, Timestamp(0), None);
-    let stored = StoredKeys::from(vec![key.with_id(KeyId(1))]);
+    let [web, mut old] = [("web", 1), ("old", 2)].map(|(name, id)| {
+        let (name, secret) = (KeyName::parse(name).unwrap(), ApiKeySecret::from_entropy(&[id; 32]));
+        let end = SystemClock.now().plus(Duration::from_hours(24));
+        NewApiKey::new(name, &secret, Timestamp(0), Some(end)).with_id(KeyId(id.into()))
+    });
+    old.revoked_at = Some(Timestamp(0));
+    let stored = StoredKeys::from(vec![web, old]);
     let changes = KeyChanges::from(stored.clone());
     keys.expect_load_changes().returning(move |_| Ok(changes.clone()));
     keys.expect_load().returning(move |_| {
@@ -106,15 +114,24 @@ fn house(batch: fn(usize) -> (u64, Result<bool, StoreError>)) -> House {
     let keys = Arc::new(keys);
     let ring = Arc::new(KeyRing::new(keys.clone(), clock.clone(), None));
     let catalogue = Arc::new(Catalogue::new(pets.clone(), clock));
-    let task = tokio::spawn(run(ring.clone(), keys, catalogue, Arc::new(|_, _| ())));
-    House { pets, noted, loaded, ring, task }
+    let refused = Arc::<AtomicU64>::default();
+    let counted = refused.clone();
+    let count = move |name: &KeyName, uses| {
+        assert_eq!(name.as_str(), "old");
+        counted.fetch_add(uses, Ordering::Relaxed);
+    };
+    let task = tokio::spawn(run(ring.clone(), keys, catalogue, Arc::new(count)));
+    House { pets, noted, loaded, refused, ring, task }
 }
 
 #[tokio::test(start_paused = true)]
 async fn expiring_keys_are_searched_at_the_start_and_once_a_day() {
+    let (log, _guard) = record_events();
     let house = house(|_| (0, Ok(false)));
     time::sleep(Duration::from_secs(1)).await;
     assert_eq!(house.loaded.load(Ordering::Relaxed), 1);
+    let says = "replace it with 'petstore keys roll' id=1 name=\"web\" expires_at=\"20";
+    assert_eq!(log.take(says), 1);
     time::sleep(Duration::from_hours(24)).await;
     assert_eq!(house.loaded.load(Ordering::Relaxed), 2);
     house.stop().await;
@@ -122,8 +139,23 @@ async fn expiring_keys_are_searched_at_the_start_and_once_a_day() {
 
 async fn use_key(ring: &KeyRing) {
     ring.refresh().await.unwrap();
-    let checked = ring.check(&ApiKeySecret::from_entropy(&[0; 32]), Some(Duration::ZERO));
+    let checked = ring.check(&ApiKeySecret::from_entropy(&[1; 32]), Some(Duration::ZERO));
     assert!(checked.is_ok());
+}
+
+#[tokio::test(start_paused = true)]
+async fn each_use_of_a_revoked_key_is_counted_and_the_log_names_the_key_once_a_minute() {
+    let (log, _guard) = record_events();
+    let house = house(|_| (0, Ok(false)));
+    house.ring.refresh().await.unwrap();
+    time::sleep(Duration::from_secs(1)).await;
+    for uses in 1..=13 {
+        house.ring.note_refusal(&ApiKeySecret::from_entropy(&[2; 32]));
+        time::sleep(Duration::from_secs(5)).await;
+        assert_eq!(house.refused.load(Ordering::Relaxed), uses);
+        let logged = log.take("still presented, and refused id=2 name=\"old\" uses=1");
+        assert_eq!(logged, usize::from([1, 13].contains(&uses)), "{uses}");
+    }
 }
 
 #[tokio::test(start_paused = true)]
@@ -208,16 +240,5 @@ fn a_corrupt_key_is_logged_once_and_again_only_if_it_breaks_again() {
     ];
     for (current, new) in rounds {
         assert_eq!(take_new(&mut known, current), new);
-    }
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_revoked_key_is_logged_once_a_minute() {
-    let mut logged = BTreeMap::new();
-    for (seconds, id, expected) in
-        [(0, 1, true), (5, 1, false), (0, 2, true), (54, 1, false), (1, 1, true), (0, 2, false)]
-    {
-        advance(Duration::from_secs(seconds)).await;
-        assert_eq!(is_due(&mut logged, KeyId(id)), expected, "{seconds}");
     }
 }

@@ -26,6 +26,8 @@ fn a_key_comes_from_the_variable_or_from_the_file() {
     for end in ["", "\n", "\r\n"] {
         assert!(from_file(format!("{KEY}{end}").as_bytes()).unwrap().is_some(), "{end:?}");
     }
+    let both = read(Some(OsStr::new(KEY)), Some(Path::new("/nowhere/key")));
+    assert!(matches!(both, Err(Failure::Usage(_))));
 }
 
 #[test]
@@ -39,14 +41,6 @@ fn an_invalid_key_is_wrong_usage_and_is_not_quoted() {
         }
     }
     assert!(matches!(from_file(b"\xff\xfe0123456789abcdef"), Err(Failure::Runtime(_))));
-}
-
-#[test]
-fn two_keys_are_wrong_usage_and_a_missing_file_is_a_failure() {
-    let nowhere = Path::new("/nowhere/key");
-    let both = read(Some(OsStr::new(KEY)), Some(nowhere));
-    assert!(matches!(both, Err(Failure::Usage(_))));
-    assert!(matches!(read(None, Some(nowhere)), Err(Failure::Runtime(_))));
 }
 
 #[tokio::test(start_paused = true)]

@@ -6,11 +6,11 @@ use std::{
     time::Duration,
 };
 
-use petstore_domain::StoreError;
+use petstore_domain::{MockHandover, MockKeyStore, StoreError};
 use petstore_memory::MemoryStore;
 use tokio::{runtime::Handle, time::timeout};
 
-use super::{Opening, ServedStore};
+use super::{FirstKey, Opening, ServedStore};
 use crate::{
     serve::tests::config,
     stores::{OpenStore, StoreArg, tests::OpensWith},
@@ -30,21 +30,38 @@ impl Counts {
     }
 }
 
-/// Names memory stores. The first attempt to open a store that `waits` fails. Stores with `has_ports` have the ports of
-/// a handover.
+/// Names memory stores, with the ports of a handover if `has_ports`. The first attempt to open a store that `waits`
+/// fails. With ports, its state cannot be read at the second attempt, and its keys at the third.
 fn memory(counts: &Arc<Counts>, has_ports: bool, waits: bool) -> StoreArg {
     let counts = counts.clone();
     let open = move || {
-        if counts.opened.fetch_add(1, Ordering::SeqCst) == 0 && waits {
-            return Err(StoreError::unavailable("it is away").into());
+        let attempt = counts.opened.fetch_add(1, Ordering::SeqCst);
+        if attempt == 0 && waits {
+            return Err(away().into());
         }
         let (store, counts) = (Arc::new(MemoryStore::new()), counts.clone());
         let open = OpenStore::new(store.clone()).with_close(async move {
             counts.closed.fetch_add(1, Ordering::SeqCst);
         });
-        Ok(if has_ports { open.with_archive(store.clone()).with_handover(store) } else { open })
+        if !has_ports {
+            return Ok(open);
+        }
+        let (mut handover, mut keys) = (MockHandover::new(), MockKeyStore::new());
+        let mut open = open.with_archive(store.clone()).with_handover(store);
+        if waits && attempt == 1 {
+            handover.expect_state().returning(|| Err(away()));
+            open = open.with_handover(Arc::new(handover));
+        } else if waits && attempt == 2 {
+            keys.expect_load().returning(|_| Err(away()));
+            open.keys = Arc::new(keys);
+        }
+        Ok(open)
     };
     StoreArg { location: Arc::new(OpensWith(open)), is_persistent: true }
+}
+
+fn away() -> StoreError {
+    StoreError::unavailable("it is away")
 }
 
 fn opening(first: StoreArg, next: StoreArg) -> Opening {
@@ -53,7 +70,11 @@ fn opening(first: StoreArg, next: StoreArg) -> Opening {
     args.next_store = Some(next);
     Opening {
         args,
-        first_key: None,
+        first_key: Some(FirstKey {
+            how: String::new(),
+            target: String::new(),
+            pages: String::new(),
+        }),
         signals: Signals::take_over().unwrap(),
         on_started: Box::new(|| {}),
     }
@@ -90,6 +111,6 @@ async fn a_next_store_without_handover_ports_is_closed_each_time() {
     served.close().await;
     let (opened, closed) = next.both();
     assert!(closed == opened || closed + 1 == opened, "{opened} opened, {closed} closed");
-    assert_eq!(first.both(), (2, 1));
+    assert_eq!(first.both(), (4, 3));
     assert_eq!(Handle::current().metrics().num_alive_tasks(), tasks);
 }

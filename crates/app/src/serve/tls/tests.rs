@@ -16,7 +16,7 @@ use tracing::{
 };
 
 use super::{NOTICE, PairFiles, Tls};
-use crate::system::{Memory, SystemClock};
+use crate::system::{Memory, SystemClock, rfc3339};
 
 const DAY: Duration = Duration::from_hours(24);
 
@@ -89,13 +89,15 @@ async fn the_validity_of_a_certificate_is_logged_at_the_start_and_once_a_day() {
     let now = SystemClock.now();
     let (log, _guard) = record_events();
     for (from, until, says) in [
-        (now.minus(DAY), now.plus(NOTICE + DAY), "the TLS certificate is valid"),
-        (now.minus(DAY), now.plus(NOTICE).minus(DAY), "the TLS certificate expires soon"),
-        (now.minus(DAY), now.plus(DAY), "the TLS certificate expires soon"),
-        (now.minus(2 * DAY), now.minus(DAY), "the TLS certificate has expired"),
-        (now.plus(DAY), now.plus(NOTICE), "the TLS certificate is not valid yet"),
+        (now.minus(DAY), now.plus(NOTICE + DAY), "is valid until"),
+        (now.minus(DAY), now.plus(NOTICE).minus(DAY), "expires soon until"),
+        (now.minus(DAY), now.plus(DAY), "expires soon until"),
+        (now.minus(2 * DAY), now.minus(DAY), "has expired, so clients refuse it until"),
+        (now.plus(DAY), now.plus(NOTICE), "is not valid yet, so clients refuse it from"),
     ] {
         let tls = tls(from, until);
+        let at = rfc3339(if says.ends_with("from") { from } else { until });
+        let says = &format!("the TLS certificate {says}={at}");
         assert_eq!(log.take(says), 1, "{says}");
         assert_eq!(tls.expiry(), until.since(Timestamp(0)).unwrap().as_secs());
         let reminders = tokio::spawn(tls.remind());
