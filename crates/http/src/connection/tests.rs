@@ -296,6 +296,7 @@ async fn an_answer_has_one_date() {
     let answer = sender.send_request(get_request("/livez")).await.unwrap();
     let dates: Vec<_> = answer.headers().get_all("date").iter().collect();
     assert_eq!(dates, ["Thu, 01 Jan 1970 00:00:00 GMT"]);
+    assert_eq!(answer.headers()["content-length"], "17");
 }
 
 #[tokio::test(start_paused = true)]

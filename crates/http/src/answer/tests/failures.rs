@@ -147,4 +147,6 @@ async fn the_duration_of_a_late_head_is_its_limit() {
     assert!(body.contains("within 7s"), "{body}");
     let sum = "petstore_http_request_duration_seconds_sum{route=\"none\"} 7\n";
     assert!(metrics_of(&state).contains(sum));
+    let version = concat!("petstore_build_info{version=\"", env!("CARGO_PKG_VERSION"), "\"} 1\n");
+    assert!(metrics_of(&state).contains(version));
 }
