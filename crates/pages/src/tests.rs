@@ -27,12 +27,6 @@ fn inside<'p>(page: &'p Page, start: &str, end: &str) -> &'p str {
 }
 
 #[test]
-fn the_reference_is_the_first_page() {
-    let paths = pages(None).iter().map(|page| page.path).collect::<Vec<_>>();
-    assert_eq!(paths, ["/docs", "/catalogue"]);
-}
-
-#[test]
 fn no_placeholder_is_left() {
     for page in pages(None) {
         assert!(!page.html.contains("{{"), "{}", page.path);

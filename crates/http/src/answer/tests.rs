@@ -78,6 +78,8 @@ async fn ask(state: &State, request: Request<String>) -> Answer {
         assert_eq!(answer.header(name).is_some(), is_needed, "{name} {}", answer.status);
     }
     assert!([None, Some("1")].contains(&answer.header("retry-after")));
+    let has_content = ![204, 304].contains(&answer.status.as_u16());
+    assert!(has_content || answer.header("content-length").is_none(), "{}", answer.status);
     answer
 }
 

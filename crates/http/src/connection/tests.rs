@@ -275,6 +275,18 @@ async fn the_preface_of_http_2_is_recognized_byte_by_byte() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_request_in_flight_has_neither_the_header_timeout_nor_the_idle_timeout() {
+    let (mut client, _task) = connect_in(&state(limits(), slow_ports()), 1 << 16);
+    let head = "POST /v1/pets HTTP/1.1\r\nhost: a\r\nauthorization: Bearer any\r\n\
+                content-type: application/json\r\ncontent-length: 29\r\n\r\n";
+    for piece in [head, r#"{"name":"Rex","#, r#""categoryId":1}"#] {
+        client.write_all(piece.as_bytes()).await.unwrap();
+        sleep(HEADER - TICK).await;
+    }
+    assert!(answer(&mut client).await.starts_with("HTTP/1.1 201 "));
+}
+
+#[tokio::test(start_paused = true)]
 async fn an_answer_has_one_date() {
     let (mut client, _task) = connect_with(1 << 16, LIVE).await;
     let answer = answer(&mut client).await;
@@ -284,29 +296,34 @@ async fn an_answer_has_one_date() {
     let answer = sender.send_request(get_request("/livez")).await.unwrap();
     let dates: Vec<_> = answer.headers().get_all("date").iter().collect();
     assert_eq!(dates, ["Thu, 01 Jan 1970 00:00:00 GMT"]);
+    assert_eq!(answer.headers()["content-length"], "17");
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_client_can_read_a_refusal_while_it_sends_but_not_for_long() {
-    for (pause, expected) in [(None, 1), (Some(Duration::from_millis(500)), 5)] {
-        let head = "POST /v1/pets HTTP/1.1\r\nhost: a\r\ncontent-length: 1000000\r\n\r\n";
-        let (mut client, mut task) = connect_with(1000, head).await;
+    let body = "POST /v1/pets HTTP/1.1\r\nhost: a\r\ncontent-length: 1000000\r\n\r\n";
+    let close = LIVE.replace("\r\n\r\n", "\r\nconnection: close\r\n\r\n");
+    // A second of silence, five seconds, and 16 MiB.
+    let limits = [(2000, 1, 1000), (500, 1, 5000), (100, 1 << 20, 1600)];
+    for (head, (pause, bytes, expected)) in
+        limits.map(|it| (body, it)).into_iter().chain([(&*close, limits[0])])
+    {
+        let (mut client, mut task) = connect_with(1 << 16, head).await;
         client.write_all(&vec![b' '; 500_000]).await.unwrap();
-        assert!(rest(&mut client).await.starts_with("HTTP/1.1 401 "));
+        assert!(rest(&mut client).await.starts_with("HTTP/1.1 "));
         let began = Instant::now();
         let sending = async {
-            while let Some(pause) = pause {
-                sleep(pause).await;
-                let _ = client.write_all(b" ").await;
+            loop {
+                sleep(Duration::from_millis(pause)).await;
+                let _ = client.write_all(&vec![b' '; bytes]).await;
             }
-            std::future::pending::<()>().await;
         };
         tokio::select! {
             ended = &mut task => ended.unwrap(),
             () = sending => unreachable!("the client sends for ever"),
             () = sleep(Duration::from_mins(1)) => panic!("the connection lingers for ever"),
         }
-        let expected = Duration::from_secs(expected);
+        let expected = Duration::from_millis(expected);
         assert!(is_about(began.elapsed(), expected), "{pause:?}: {:?}", began.elapsed());
     }
 }

@@ -242,9 +242,24 @@ fn register<C: Collector + Clone + 'static>(
 
 #[cfg(test)]
 mod tests {
-    use std::iter;
+    use std::{io, iter};
 
-    use super::{MAX_NAMES, Metrics, OTHERS};
+    use tokio_rustls::rustls::{AlertDescription, Error, PeerIncompatible};
+
+    use super::{MAX_NAMES, Metrics, OTHERS, handshake_reason};
+
+    #[test]
+    fn a_failed_handshake_has_a_reason() {
+        for (error, reason) in [
+            (Error::PeerIncompatible(PeerIncompatible::NoCipherSuitesInCommon), "incompatible"),
+            (Error::NoApplicationProtocol, "incompatible"),
+            (Error::AlertReceived(AlertDescription::UnknownCA), "refused_by_client"),
+            (Error::DecryptError, "other"),
+        ] {
+            assert_eq!(handshake_reason(&io::Error::other(error)), reason);
+        }
+        assert_eq!(handshake_reason(&io::ErrorKind::ConnectionReset.into()), "disconnected");
+    }
 
     #[test]
     fn a_thousand_names_have_series_of_their_own() {

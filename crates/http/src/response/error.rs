@@ -211,24 +211,3 @@ impl From<AuthenticationError> for ApiError {
         }
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::{ApiError, ErrorCode};
-
-    #[test]
-    fn an_error_has_three_fields() {
-        assert_eq!(
-            ApiError::new(ErrorCode::InvalidQuery, "say \"20\"").body(),
-            r#"{"code":"invalid_query","message":"say \"20\"","status":400}"#
-        );
-    }
-
-    #[test]
-    fn every_code_has_a_name_of_its_own_and_an_error_status() {
-        for (index, code) in ErrorCode::ALL.iter().enumerate() {
-            assert!(code.status().is_client_error() || code.status().is_server_error());
-            assert!(ErrorCode::ALL[..index].iter().all(|other| other.as_str() != code.as_str()));
-        }
-    }
-}

@@ -157,7 +157,10 @@ mod tests {
             };
             accept_with_retry(accept).await;
             assert_eq!((calls.get(), began.elapsed()), (3, 2 * pause), "{kind}");
-            assert_eq!(lines.take().len(), usize::from(!pause.is_zero()), "{kind}");
+            let lines = lines.take();
+            assert_eq!(lines.len(), usize::from(!pause.is_zero()), "{kind}");
+            let reason = format!("error={kind} ");
+            assert!(lines.iter().all(|(_, line)| line.contains(&reason)), "{lines:?}");
         }
     }
 }

@@ -1,6 +1,6 @@
 use std::{net::SocketAddr, num::NonZeroUsize, path::PathBuf, sync::Arc, time::Duration};
 
-use petstore_domain::{MockAuthenticator, MockClock};
+use petstore_domain::{KeyName, MockAuthenticator, MockClock};
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::{TcpListener, TcpStream, UnixListener, UnixStream},
@@ -43,7 +43,10 @@ async fn a_panic_of_a_connection_is_logged_before_the_next_connection() {
     stream.write_all(b"GET /livez").await.unwrap();
     let client = async {
         let _ = stream.read_to_end(&mut Vec::new()).await;
-        while lines.take().iter().all(|(level, _)| *level != Level::ERROR) {
+        let is_it = |(level, line): &(Level, String)| {
+            *level == Level::ERROR && line.contains(" panicked with message ")
+        };
+        while !lines.take().iter().any(is_it) {
             sleep(Duration::from_millis(1)).await;
         }
     };
@@ -167,6 +170,7 @@ impl Setup {
         let server =
             Server::with_metrics(ports, settings, metrics, Arc::new(move || vec![sample.clone()]));
         let (mut server, serving) = server.map_err(|error| error.to_string()).unwrap();
+        server.revoked_key_counter()(&KeyName::parse("web").unwrap(), 3);
         let mut tcp = Place::Tcp(address);
         if is_tls {
             let (config, connector) = tls();
@@ -197,6 +201,8 @@ async fn connections_of_every_socket_are_counted_and_limited() {
             assert!(early.is_err(), "{first} {second}: served over the limit");
             assert_eq!(value(&metrics, "petstore_connections_accepted_total").await, "1");
             assert_eq!(value(&metrics, "petstore_connections_open").await, "1");
+            let revoked = "petstore_revoked_key_requests_total{key=\"web\"}";
+            assert_eq!(value(&metrics, revoked).await, "3");
             drop(served);
             assert!(is_answered(&mut waiting).await, "{first} {second}");
             until(&metrics, "petstore_connections_accepted_total", "2").await;
@@ -301,8 +307,7 @@ async fn every_listener_cuts_off_a_client_without_reads() {
 #[tokio::test]
 async fn connections_in_the_queue_of_a_shared_socket_are_left_to_the_other_process() {
     for is_shared in [false, true] {
-        let socket = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap();
-        socket.set_nonblocking(true).unwrap();
+        let socket = listener().await.into_std().unwrap();
         let other = socket.try_clone().unwrap();
         let listener = Listener::from(TcpListener::from_std(socket).unwrap());
         let listener = if is_shared { listener.shared() } else { listener };
@@ -317,10 +322,12 @@ async fn connections_in_the_queue_of_a_shared_socket_are_left_to_the_other_proce
 async fn closing_listeners_runs_the_on_close_of_each() {
     let (done, is_done) = std::sync::mpsc::channel();
     let [first, shared] = [listener().await, listener().await].map(|listener| {
-        let done = done.clone();
-        Listener::from(listener).on_close(move || done.send(()).unwrap())
+        let (done, address) = (done.clone(), listener.local_addr().unwrap());
+        let connect = move || std::net::TcpStream::connect(address).unwrap();
+        Listener::from(listener).on_close(move || done.send(connect()).unwrap())
     });
     assert_eq!(is_done.try_iter().count(), 0);
-    close(vec![first, shared.shared()]).await;
+    // Connections are accepted after the work, because a client may connect while the work runs.
+    assert_eq!(close(vec![first, shared.shared()]).await.len(), 1);
     assert_eq!(is_done.try_iter().count(), 2);
 }

@@ -19,14 +19,23 @@ async fn a_list_or_an_animal_is_read_once_per_version_and_keeps_its_tag() {
         let version = Arc::clone(&version);
         move || Some(CatalogueVersion(version.load(Ordering::SeqCst).into()))
     };
-    let (of_list, of_animal) = (now.clone(), now.clone());
+    // A change overtakes the second read, so the next request reads again.
+    let read = {
+        let (version, now) = (Arc::clone(&version), now.clone());
+        move || {
+            let read = now();
+            let _ = version.compare_exchange(2, 3, Ordering::SeqCst, Ordering::SeqCst);
+            read
+        }
+    };
+    let of_animal = read.clone();
     let mut pets = MockPetService::new();
     pets.expect_version().returning(now);
     pets.expect_list()
-        .times(2)
-        .returning(move |_| Ok(Versioned { value: PetPage::default(), version: of_list() }));
+        .times(3)
+        .returning(move |_| Ok(Versioned { value: PetPage::default(), version: read() }));
     pets.expect_get()
-        .times(2)
+        .times(3)
         .returning(move |_| Ok(Versioned { value: Some(rex()), version: of_animal() }));
     let state = state(pets, GetPetSunset::Off);
     for (path, body) in [("/v1/pets?limit=3", b"[]".to_vec()), ("/v1/pets/7", pet_to_json(&rex()))]

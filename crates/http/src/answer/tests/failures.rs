@@ -17,7 +17,7 @@ use crate::{
     request::Peer,
     route::operations,
     settings::Settings,
-    state::{State, tests::ports},
+    state::{Monitor, State, tests::ports},
 };
 
 /// The place of a failure: the method and the path of the request, and whether the check of the key fails.
@@ -116,11 +116,16 @@ async fn a_draining_service_is_alive_but_not_ready_without_a_logged_failure() {
     state.drain.begin();
     let ready = ask(&state, request(&Method::GET, "/readyz", &[], "")).await;
     assert_eq!((ready.status.as_u16(), ready.code()), (503, "unavailable".to_owned()));
-    let live = ask(&state, request(&Method::GET, "/livez", &[], "")).await;
+    let live = ask(&state, request(&Method::GET, "/livez?by=probe", &[], "")).await;
     assert_eq!((live.status.as_u16(), live.header("connection")), (200, Some("close")));
     let lines = lines.take();
     assert!(lines.iter().all(|(level, _)| *level > Level::WARN), "{lines:?}");
     assert!(metrics_of(&state).contains("petstore_store_errors_total 0\n"));
+    // The metrics listener answers for the service.
+    let (metrics, samples) = (state.metrics.clone().unwrap(), Arc::new(Vec::new));
+    let state = Monitor { service: Arc::new(state), metrics, samples }.into_state();
+    let there = ask(&state, request(&Method::GET, "/readyz", &[], "")).await;
+    assert_eq!(there.body, ready.body);
 }
 
 #[tokio::test(start_paused = true)]
@@ -142,4 +147,6 @@ async fn the_duration_of_a_late_head_is_its_limit() {
     assert!(body.contains("within 7s"), "{body}");
     let sum = "petstore_http_request_duration_seconds_sum{route=\"none\"} 7\n";
     assert!(metrics_of(&state).contains(sum));
+    let version = concat!("petstore_build_info{version=\"", env!("CARGO_PKG_VERSION"), "\"} 1\n");
+    assert!(metrics_of(&state).contains(version));
 }

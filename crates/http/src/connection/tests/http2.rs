@@ -166,11 +166,14 @@ async fn a_client_with_a_closed_or_trickling_window_is_cut_off() {
 async fn a_client_without_reads_is_cut_off() {
     // The header timeout is longer than the write timeout, so only the write timeout can end the connection.
     let limits = Limits { header_timeout: 10 * WRITE, ..limits() };
-    let (mut client, task) = connect_in(&state(limits, unused_ports()), 1000);
-    let began = Instant::now();
-    client.write_all(&[preface(&[]), get("/large")].concat()).await.unwrap();
-    timeout(Duration::from_hours(1), task).await.expect("the connection ends").unwrap();
-    assert!(is_about(began.elapsed(), WRITE), "{:?}", began.elapsed());
+    // The smaller buffer has no room for the settings of the server.
+    for buffer in [10, 1000] {
+        let (mut client, task) = connect_in(&state(limits, unused_ports()), buffer);
+        let began = Instant::now();
+        let _ = client.write_all(&[preface(&[]), get("/large")].concat()).await;
+        timeout(Duration::from_hours(1), task).await.expect("the connection ends").unwrap();
+        assert!(is_about(began.elapsed(), WRITE), "{buffer}: {:?}", began.elapsed());
+    }
 }
 
 #[tokio::test(start_paused = true)]
@@ -204,7 +207,7 @@ async fn frames_of_stream_1(client: &mut DuplexStream, silence: Duration) -> Vec
 }
 
 /// Returns the payload of the next frame of this kind.
-async fn next_of(client: &mut DuplexStream, wanted: u8) -> Vec<u8> {
+async fn next_of(client: &mut (impl AsyncRead + Unpin), wanted: u8) -> Vec<u8> {
     loop {
         let (kind, _, payload) = read_frame(client).await.expect("the connection is open");
         if kind == wanted {
@@ -241,12 +244,14 @@ async fn a_client_gets_100_continue_when_the_service_reads_its_body() {
         block[0] = 0x83;
         frame(HEADERS, 4, 1, &block)
     };
-    let table: [(&[&[u8]], bool); 4] = [
+    let table: [(&[&[u8]], bool); 5] = [
         (&[&key, &json, &expect], true),
         (&[&key, &json, &field("expect", "100-Continue")], true),
         (&[&key, &json], false),
         // Refused before the body is read, because there is no `Content-Type`.
         (&[&key, &expect], false),
+        // One byte more than a body may have.
+        (&[&key, &json, &expect, &field("content-length", "65537")], false),
     ];
     for (fields, is_asked) in table {
         let mut client = open(slow_ports(), &post(fields)).await;
@@ -280,7 +285,22 @@ async fn a_client_is_answered_without_a_reset_while_it_sends() {
 
 #[tokio::test(start_paused = true)]
 async fn a_stream_with_an_unfinished_body_is_reset() {
-    let mut client = open(unused_ports(), &post("/livez")).await;
-    let kinds = frames_of_stream_1(&mut client, Duration::from_millis(1500)).await;
-    assert_eq!(kinds, [1, 0, RESET]);
+    // After a second of silence, five seconds, and 16 MiB: 525 times 32,000 bytes.
+    for (pause, piece, expected) in [(2000, 1, 1000), (500, 1, 5000), (2, 16_000, 1050)] {
+        let client = open(unused_ports(), &post("/livez")).await;
+        let (began, (mut reader, mut writer)) = (Instant::now(), tokio::io::split(client));
+        let sending = async {
+            loop {
+                sleep(Duration::from_millis(pause)).await;
+                writer.write_all(&frame(DATA, 0, 1, &vec![0; piece]).repeat(2)).await.unwrap();
+            }
+        };
+        next_of(&mut reader, DATA).await;
+        tokio::select! {
+            _ = next_of(&mut reader, RESET) => (),
+            () = sending => unreachable!("the client sends for ever"),
+        }
+        let expected = Duration::from_millis(expected);
+        assert!(is_about(began.elapsed(), expected), "{pause}: {:?}", began.elapsed());
+    }
 }

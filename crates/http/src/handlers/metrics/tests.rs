@@ -1,4 +1,4 @@
-//! The metrics of keys and of the readiness.
+//! The metrics of keys, and scrapes beside a hanging store.
 
 use std::sync::Arc;
 
@@ -59,10 +59,9 @@ impl Authenticator for Keys {
     }
 }
 
-/// Returns the metrics of a service with these keys. Reads of its catalogue fail if `is_gone`.
-async fn scrape(keys: Keys, is_gone: bool) -> String {
-    let pets = SlowPets { fails: is_gone, ..SlowPets::default() };
-    let answer = get("/metrics", pets, keys).await;
+/// Returns the metrics of a service with these keys.
+async fn scrape(named: Vec<NamedKey>) -> String {
+    let answer = get("/metrics", SlowPets::default(), Keys { hang: false, named }).await;
     assert_eq!(answer.status(), 200);
     String::from_utf8_lossy(answer.body()).into_owned()
 }
@@ -101,19 +100,11 @@ async fn the_metrics_omit_keys_if_they_cannot_be_read_in_time() {
     assert!(!text.contains("petstore_live_keys") && !text.contains("web"), "{text}");
 }
 
-#[tokio::test]
-async fn the_metrics_have_the_readiness_of_readyz() {
-    for (is_gone, ready) in [(false, "1"), (true, "0")] {
-        let text = scrape(Keys { hang: false, named: Vec::new() }, is_gone).await;
-        assert!(text.contains(&format!("\npetstore_ready {ready}\n")), "{text}");
-    }
-}
-
 /// An alert on the increase of a counter misses the first call if this call creates the counter.
 #[tokio::test]
 async fn every_key_has_its_counters_before_the_first_call() {
     let service = NamedKey { label: KeyLabel::Service, expires_at: None };
-    let text = scrape(Keys { hang: false, named: vec![named("web", None), service] }, false).await;
+    let text = scrape(vec![named("web", None), service]).await;
     for counter in [
         "petstore_deprecated_requests_total{key=\"service key\"} 0",
         "petstore_deprecated_requests_total{key=\"web\"} 0",
@@ -133,7 +124,7 @@ fn named(name: &str, end: Option<i64>) -> NamedKey {
 async fn a_name_has_the_expiry_of_its_newest_key() {
     let keys = [("web", Some(9000)), ("shop", Some(9000)), ("web", Some(7999)), ("shop", None)];
     let named = keys.map(|(name, end)| named(name, end)).into();
-    let text = scrape(Keys { hang: false, named }, false).await;
+    let text = scrape(named).await;
     let lines = text.lines().filter(|line| line.starts_with("petstore_key_expiry"));
     let expected = ["petstore_key_expiry_timestamp_seconds{key=\"web\"} 7"];
     assert_eq!(lines.collect::<Vec<_>>(), expected);
@@ -144,7 +135,7 @@ async fn the_metrics_have_the_expiry_of_the_thousand_names_that_expire_first() {
     let max = i64::try_from(MAX_NAMES).unwrap();
     let keys =
         (0..max + 200).map(|age| named(&format!("key-{age}"), Some((max + 200 - age) * 1000)));
-    let text = scrape(Keys { hang: false, named: keys.collect() }, false).await;
+    let text = scrape(keys.collect()).await;
     let of = |family: &str| text.lines().filter(|line| line.starts_with(family)).count();
     assert_eq!(of("petstore_key_expiry_timestamp_seconds{"), MAX_NAMES);
     assert!(text.contains("_seconds{key=\"key-1199\"} 1\n"), "{text}");

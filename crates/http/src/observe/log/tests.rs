@@ -104,7 +104,7 @@ fn with_lookups(times: usize) -> MockAuthenticator {
 
 #[tokio::test(start_paused = true)]
 async fn the_access_log_setting_selects_the_lines_and_only_a_line_looks_up_a_name() {
-    let refusal = ApiError::new(ErrorCode::RouteNotFound, "nothing");
+    let refusal = ApiError::new(ErrorCode::InvalidQuery, "nothing");
     let [full, gone] = ["full", "gone"].map(ApiError::unavailable);
     // 200 requests each, the last after a second.
     let requests = [

@@ -107,17 +107,6 @@ async fn an_unread_body_is_skipped_only_if_it_has_arrived_and_is_small() {
 }
 
 #[tokio::test]
-async fn after_a_whole_read_a_body_has_ended() {
-    let expecting = headers_of(&EXPECT, &["100-continue"]);
-    let memory = memory();
-    let mut body = pieces(&["ab"], false);
-    let mut body = RequestBody::new(&mut body, &memory);
-    assert!(!body.has_ended());
-    body.read(5, SOON).await.unwrap();
-    assert!(body.has_ended() && body.skip_arrived(&expecting, 5).await);
-}
-
-#[tokio::test]
 async fn all_bodies_together_stay_within_their_memory() {
     let memory = Semaphore::new(10);
     let (mut unfinished, mut whole, mut third) =

@@ -76,6 +76,7 @@ fn a_reused_compressor_compresses_the_whole_content() {
     let random = RandomState::new();
     let noise: Vec<_> = (0..500).flat_map(|number| random.hash_one(number).to_ne_bytes()).collect();
     assert!(gzip(&noise).is_none());
+    assert!(gzip(&[b'x'; 1024]).is_none() && gzip(&[b'x'; 1025]).is_some());
 }
 
 #[test]
