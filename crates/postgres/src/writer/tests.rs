@@ -111,6 +111,26 @@ async fn nothing_is_written_if_begin_is_refused() {
     }
 }
 
+/// A server may freeze after it has accepted a connection.
+#[needs(postgres)]
+#[tokio::test]
+async fn a_server_that_does_not_prepare_the_statements_is_given_up() {
+    let database = Database::create().unwrap();
+    let url = format!("{}?call_timeout=500ms&statement_timeout=1min", database.url);
+    let config = PostgresConfig::parse(&url).unwrap();
+    drop(PostgresStore::connect(&config).await.unwrap());
+    let connector = Connector::new(&config).unwrap();
+    let [holder, frozen] =
+        [Purpose::Archive, Purpose::Calls].map(|purpose| connector.connect(purpose));
+    let (holder, frozen) = (holder.await.unwrap(), frozen.await.unwrap());
+    holder.batch("BEGIN; LOCK TABLE petstore_state").await.unwrap();
+    let (mut group, versions) = (vec![attempt(true, 0, false)], VersionCache::default());
+    let writing = group::write(&frozen, &mut group, &versions);
+    let written = tokio::time::timeout(Duration::from_secs(20), writing).await.unwrap();
+    let is_late = |failed: Failed| !failed.in_doubt && failed.failure.breaks_connection();
+    assert!(written.is_err_and(is_late), "the group was written although the table is locked");
+}
+
 /// Another session holds the lock of the state for longer than one of the two callers waits.
 #[needs(postgres)]
 #[tokio::test]
