@@ -11,18 +11,11 @@ use std::{
 use async_trait::async_trait;
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use petstore_conformance::{
-    BoxError, Capability, Failure, Harness, ScratchStore, Store, act_as_child, act_in_child, check,
+    BoxError, Capability, Failure, Harness, ScratchStore, Store, act_as_child, act_in_child,
 };
 use petstore_domain::PetId;
 use petstore_etcd::{EtcdConfig, EtcdStore, OpenSettings};
 use petstore_testing::Etcd;
-
-/// The way to make a node unreachable.
-#[derive(Clone, Copy)]
-enum Outage {
-    Killed,
-    Frozen,
-}
 
 /// The running nodes that no test uses.
 static IDLE: Mutex<Vec<Etcd>> = Mutex::new(Vec::new());
@@ -32,17 +25,16 @@ struct OnNode {
     /// `None` only while the value is dropped.
     etcd: Option<Etcd>,
     prefix: String,
-    outage: Outage,
     is_cut_off: AtomicBool,
 }
 
 impl OnNode {
-    fn new(outage: Outage) -> Result<Self, BoxError> {
+    fn new() -> Result<Self, BoxError> {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let prefix = format!("kit-{}", NUMBER.fetch_add(1, Ordering::Relaxed));
         let idle = IDLE.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let etcd = Some(idle.map_or_else(start, Ok)?);
-        Ok(Self { etcd, prefix, outage, is_cut_off: AtomicBool::new(false) })
+        Ok(Self { etcd, prefix, is_cut_off: AtomicBool::new(false) })
     }
 
     fn etcd(&self) -> Result<&Etcd, BoxError> {
@@ -88,18 +80,11 @@ impl ScratchStore for OnNode {
 
     async fn cut_off(&self) -> Result<(), BoxError> {
         self.is_cut_off.store(true, Ordering::Relaxed);
-        match self.outage {
-            Outage::Killed => self.etcd()?.kill(0),
-            Outage::Frozen => self.etcd()?.signal(0, "STOP")?,
-        }
-        Ok(())
+        Ok(self.etcd()?.signal(0, "STOP")?)
     }
 
     async fn reconnect(&self) -> Result<(), BoxError> {
-        match self.outage {
-            Outage::Killed => self.etcd()?.resume(0)?,
-            Outage::Frozen => self.etcd()?.signal(0, "CONT")?,
-        }
+        self.etcd()?.signal(0, "CONT")?;
         self.is_cut_off.store(false, Ordering::Relaxed);
         Ok(())
     }
@@ -123,13 +108,13 @@ fn in_another_process() -> Result<(), Failure> {
     act_as_child(|url| async move { open(&url, false).await })
 }
 
-/// The kit's harness, with one way to make nodes unreachable.
-struct OnEtcd(Outage);
+/// The kit's harness.
+struct OnEtcd;
 
 #[async_trait]
 impl Harness for OnEtcd {
     async fn fresh(&self) -> Result<Box<dyn ScratchStore>, BoxError> {
-        Ok(Box::new(OnNode::new(self.0)?))
+        Ok(Box::new(OnNode::new()?))
     }
 
     fn unsupported(&self, capability: Capability) -> Option<&'static str> {
@@ -137,10 +122,4 @@ impl Harness for OnEtcd {
     }
 }
 
-petstore_conformance::conformance_tests!(OnEtcd(Outage::Frozen); #[petstore_testing::needs(etcd)]);
-
-#[petstore_testing::needs(etcd)]
-#[test]
-fn a_store_on_a_killed_node_is_unavailable_and_comes_back() -> Result<(), Failure> {
-    check(OnEtcd(Outage::Killed), "an_unreachable_store_is_unavailable_and_comes_back")
-}
+petstore_conformance::conformance_tests!(OnEtcd; #[petstore_testing::needs(etcd)]);

@@ -191,7 +191,8 @@ impl Connection {
         Ok(())
     }
 
-    async fn bounded<T>(
+    /// Runs `work` with the time limit of a statement.
+    pub(crate) async fn bounded<T>(
         &self,
         work: impl Future<Output = Result<T, Error>>,
     ) -> Result<T, StoreFailure> {

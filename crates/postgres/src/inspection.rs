@@ -111,13 +111,15 @@ mod tests {
 
     #[test]
     fn the_inspection_warns_of_settings_that_risk_data_in_a_power_failure() {
-        for (fsync, pages, severity) in [
-            ("on", "on", Severity::Ok),
-            ("off", "on", Severity::Warning),
-            ("on", "off", Severity::Warning),
+        let risk = ": a power failure may destroy data; set both to on in postgresql.conf";
+        for (settings, severity, end) in [
+            (["on", "on", "local", ""], Severity::Ok, "commit is local; no synchronous standby"),
+            (["on", "on", "on", "a, b"], Severity::Ok, "; synchronous standbys: a, b"),
+            (["off", "on", "on", ""], Severity::Warning, risk),
+            (["on", "off", "on", ""], Severity::Warning, risk),
         ] {
-            let settings = [fsync, pages, "on", ""];
-            assert_eq!(durability(settings).severity, severity, "{settings:?}");
+            let found = durability(settings);
+            assert!(found.severity == severity && found.detail.ends_with(end), "{found:?}");
         }
     }
 }

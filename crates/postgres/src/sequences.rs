@@ -28,39 +28,3 @@ pub(crate) async fn raise(pool: &Pool) -> Result<(), StoreFailure> {
     transaction.query(RAISE, &[&0_i64]).await?;
     transaction.commit().await
 }
-
-#[cfg(test)]
-mod tests {
-    use petstore_testing::{Database, needs};
-
-    use super::RAISE;
-    use crate::{
-        config::PostgresConfig,
-        connector::{Connector, Purpose},
-        store::PostgresStore,
-    };
-
-    /// Each batch of an import runs this statement.
-    #[needs(postgres)]
-    #[tokio::test]
-    async fn the_highest_identifier_is_read_from_the_index_at_every_table_size() {
-        let database = Database::create().unwrap();
-        let config = PostgresConfig::parse(&database.url).unwrap();
-        drop(PostgresStore::connect(&config).await.unwrap());
-        for purpose in [Purpose::Calls, Purpose::Archive] {
-            let connection = Connector::new(&config).unwrap().connect(purpose).await.unwrap();
-            for value in ["NULL", "0"] {
-                connection.batch(&format!("PREPARE asked AS {RAISE}")).await.unwrap();
-                let explain = format!("EXPLAIN EXECUTE asked({value})").leak();
-                let plan = connection.query_alone(explain, &[]).await.unwrap();
-                let plan: Vec<&str> = plan.iter().map(|row| row.get(0)).collect();
-                let plan = plan.join("\n");
-                assert!(plan.contains("Scan Backward using pet_pkey on pet"), "{plan}");
-                connection.batch("DEALLOCATE asked").await.unwrap();
-            }
-            database
-                .sql("INSERT INTO pet (name, category_id) SELECT 'Rex', 1 FROM generate_series(1, 500)")
-                .unwrap();
-        }
-    }
-}

@@ -24,9 +24,11 @@ fn every_part_of_the_url_arrives() {
 fn every_parameter_arrives() {
     let plain = parse("etcd://h/d");
     assert!(!plain.is_encrypted);
+    let timeouts = [plain.connect_timeout, plain.request_timeout, plain.call_timeout];
+    assert_eq!(timeouts.map(|timeout| timeout.as_millis()), [1000, 1000, 5000]);
     let given = parse(
         "etcd://h/d?sslmode=verify-full&sslrootcert=/a%20b.pem&sslcert=/c.pem&sslkey=/k.pem&\
-         connect_timeout=7&request_timeout=800&call_timeout=9s",
+         connect_timeout=7&request_timeout=800&call_timeout=9000",
     );
     assert!(given.is_encrypted && parse("etcd://h/d?sslmode=require").is_encrypted);
     assert_eq!(given.root_certificates, Some("/a b.pem".into()));

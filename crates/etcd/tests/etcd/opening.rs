@@ -2,17 +2,19 @@
 
 use std::{
     io::{Read as _, Write as _},
-    net::TcpStream,
+    net::{TcpListener, TcpStream},
     time::Duration,
 };
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use petstore_domain::{
     AddError, ApiKeySecret, IdempotencyId, IdempotencyRequest, KeyName, NewApiKey, NewPet, PetId,
-    PetRepository as _, PetStatus, StoreError, Timestamp, add_key,
+    PetQuery, PetRepository as _, PetStatus, StoreError, Timestamp, add_key,
 };
+use petstore_etcd::{EtcdConfig, EtcdStore, OpenSettings};
 use petstore_storage::Finding;
 use petstore_testing::{Etcd, needs};
+use tokio::time::timeout;
 
 use crate::support::{add, delete, open, page, put, refusal, rex, try_open, url};
 
@@ -29,7 +31,7 @@ async fn a_prefix_of_another_program_or_of_a_newer_release_is_refused() {
     let foreign = refusal(&url).await;
     assert!(foreign.contains("it holds the key zoo/yours of another program"), "{foreign}");
     let newer = url.replace("/zoo", "/newer");
-    drop(open(&newer).await);
+    assert!(open(&newer).await.was_created() && !open(&newer).await.was_created());
     let head = r#"{"schema":4,"oldest":3,"oldest_release":"9.8.7","identity":1,"revision":0,"rewrites":0,
         "phase":"open","version":1,"last_pet":0,"key_revision":1,"last_key":0,"recent":[]}"#;
     put(&etcd, "newer/store", head);
@@ -40,12 +42,30 @@ async fn a_prefix_of_another_program_or_of_a_newer_release_is_refused() {
     add(&store).await;
     let schema = store.inspect().await.unwrap().remove(0);
     assert_eq!(schema, Finding::warning("schema", "version 4, of a newer release"));
+    put(&etcd, "newer/status/sold/8000000000000001", r#"{"name":"Rex","category":1}"#);
+    let wrong = store.list(PetQuery { status: Some(PetStatus::Sold), ..PetQuery::default() }).await;
+    assert!(matches!(wrong, Err(StoreError::Corrupt(_))), "{wrong:?}");
     put(&etcd, "newer/store", "nonsense");
     let broken = refusal(&newer).await;
     assert!(
         broken.contains("the store holds the head of the store, which breaks the rule"),
         "{broken}"
     );
+}
+
+#[tokio::test]
+async fn each_node_that_does_not_answer_is_named_and_may_answer_later() {
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let silent = silent.local_addr().unwrap();
+    let url = format!("etcd://127.0.0.1:1,{silent}/zoo?request_timeout=1min&call_timeout=1s");
+    let config = EtcdConfig::parse(&url).unwrap();
+    let opening = EtcdStore::open(&config, OpenSettings::default());
+    let opened = timeout(Duration::from_secs(30), opening).await.unwrap();
+    let error = opened.map(drop).unwrap_err();
+    let line = error.to_string();
+    let ends = format!("; http://{silent}: no answer); check that most nodes run");
+    assert!(line.contains("within 1s (http://127.0.0.1:1: ") && line.contains(&ends), "{line}");
+    assert!(matches!(error.into(), StoreError::Unavailable(_)), "{line}");
 }
 
 #[needs(etcd)]

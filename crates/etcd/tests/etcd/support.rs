@@ -2,7 +2,7 @@
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use petstore_domain::{
-    Added, CategoryId, NewPet, PageLimit, Pet, PetName, PetQuery, PetRepository,
+    Added, CategoryId, NewPet, PageLimit, Pet, PetName, PetQuery, PetRepository, StoreError,
 };
 use petstore_etcd::{EtcdConfig, EtcdStore, OpenSettings};
 use petstore_testing::Etcd;
@@ -17,8 +17,14 @@ pub(crate) async fn open(url: &str) -> EtcdStore {
     try_open(url, true).await.unwrap()
 }
 
+/// Returns the reason why a store is not opened, and will not be without a change by the operator.
 pub(crate) async fn refusal(url: &str) -> String {
-    try_open(url, true).await.map(drop).unwrap_err()
+    let config = EtcdConfig::parse(url).unwrap();
+    let settings = OpenSettings { create: true, ..OpenSettings::default() };
+    let error = EtcdStore::open(&config, settings).await.map(drop).unwrap_err();
+    let message = error.to_string();
+    assert!(matches!(StoreError::from(error), StoreError::Refused(_)), "{message}");
+    message
 }
 
 pub(crate) fn url(etcd: &Etcd) -> String {

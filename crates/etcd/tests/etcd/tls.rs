@@ -4,7 +4,7 @@ use std::process::Command;
 
 use petstore_testing::{Etcd, free_port, needs};
 
-use crate::support::{add, open, page, refusal};
+use crate::support::{add, open, page, refusal, try_open};
 
 /// The time limits of calls that succeed. A node that has just started may answer late.
 const WORKS: &str = "&request_timeout=10s&call_timeout=30s";
@@ -58,7 +58,7 @@ async fn a_node_must_show_a_signed_certificate_and_may_require_a_client_certific
         ("localhost", "sslmode=verify-full", "UnknownIssuer, no authority that is trusted"),
         ("localhost", "sslmode=disable", "sslmode are right"),
     ] {
-        let line = refusal(&(url(host, query) + FAILS)).await;
+        let line = try_open(&(url(host, query) + FAILS), true).await.unwrap_err();
         assert!(line.contains(expected), "{host} {query}: {line}");
     }
 
@@ -67,7 +67,7 @@ async fn a_node_must_show_a_signed_certificate_and_may_require_a_client_certific
     let url = |query: &str| format!("etcd://localhost:{port}/zoo?{query}");
     let shown = format!("{trusted}&sslcert={home}/client.pem&sslkey={home}/client.key");
     assert_eq!(page(&open(&(url(&shown) + WORKS)).await).await.len(), 1);
-    let line = refusal(&(url(&trusted) + FAILS)).await;
+    let line = try_open(&(url(&trusted) + FAILS), true).await.unwrap_err();
     assert!(line.contains("ertificate"), "{line}");
     for (certificate, key, says) in [
         ("client.pem", "node.key", "sslkey HOME/node.key does not match sslcert"),

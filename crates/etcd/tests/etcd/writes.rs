@@ -63,44 +63,33 @@ async fn the_largest_animals_are_written_in_one_transaction() {
     assert_eq!(store.snapshot().await.unwrap().counts().await.unwrap().pets, 256);
 }
 
-/// Release 1.2.0 wrote up to 62 records in one transaction.
+/// A purge reads 40 expiry entries at most. Release 1.2.0 wrote up to 62 records in one transaction, with one entry.
 #[needs(etcd)]
 #[tokio::test]
-async fn the_largest_expiry_entry_of_1_2_0_is_purged_at_once() {
+async fn a_purge_says_whether_entries_are_left_and_takes_the_largest_entry_of_1_2_0_at_once() {
     let etcd = Etcd::start(1).unwrap();
     let store = open(&url(&etcd)).await;
-    for key in 0..62 {
-        let rows = Rows { records: vec![record(key, i64::from(key), 5)], ..Rows::default() };
-        store.write_rows(WriterRole::Service, rows).await.unwrap();
-    }
-    let expiry = entries(&etcd).into_iter().filter(|(key, _)| key.starts_with("zoo/expiry/"));
-    let mut all: Vec<(String, i64)> = Vec::new();
-    for (key, value) in expiry {
-        all.extend(serde_json::from_str::<Vec<_>>(&value).unwrap());
-        delete(&etcd, &key);
-    }
-    put(
-        &etcd,
-        "zoo/expiry/8000000000000005/0000000000000001",
-        &serde_json::to_string(&all).unwrap(),
-    );
-    let purged = store.purge_expired(Timestamp(5), 1000).await.unwrap();
-    assert_eq!((purged.deleted, purged.more), (62, false));
-}
-
-/// A purge reads 40 expiry entries at most.
-#[needs(etcd)]
-#[tokio::test]
-async fn a_purge_of_many_entries_says_that_more_are_left() {
-    let etcd = Etcd::start(1).unwrap();
-    let store = open(&url(&etcd)).await;
-    for key in 0..41 {
-        let rows = Rows { records: vec![record(key, i64::from(key), 5)], ..Rows::default() };
-        store.write_rows(WriterRole::Service, rows).await.unwrap();
-    }
-    for (deleted, more) in [(40, true), (1, false)] {
-        let purged = store.purge_expired(Timestamp(5), 1000).await.unwrap();
-        assert_eq!((purged.deleted, purged.more), (deleted, more));
+    for (count, is_one_entry, purges) in
+        [(41, false, &[(40, true), (1, false)][..]), (62, true, &[(62, false)])]
+    {
+        for key in 0..count {
+            let rows = Rows { records: vec![record(key, i64::from(key), 5)], ..Rows::default() };
+            store.write_rows(WriterRole::Service, rows).await.unwrap();
+        }
+        let expiry = entries(&etcd).into_iter().filter(|(key, _)| key.starts_with("zoo/expiry/"));
+        let mut all: Vec<(String, i64)> = Vec::new();
+        for (key, value) in expiry.filter(|_| is_one_entry) {
+            all.extend(serde_json::from_str::<Vec<_>>(&value).unwrap());
+            delete(&etcd, &key);
+        }
+        if is_one_entry {
+            let entry = "zoo/expiry/8000000000000005/0000000000000001";
+            put(&etcd, entry, &serde_json::to_string(&all).unwrap());
+        }
+        for expected in purges {
+            let purged = store.purge_expired(Timestamp(5), 1000).await.unwrap();
+            assert_eq!((purged.deleted, purged.more), *expected);
+        }
     }
 }
 
@@ -200,8 +189,10 @@ async fn an_alarm_refuses_writes_and_a_check_shows_it_beside_the_space_and_the_q
     alarm("ACTIVATE");
     let alarms = about("alarms").await;
     assert!(alarms.severity == Severity::Error && alarms.detail.contains("NOSPACE"), "{alarms:?}");
-    let refused = store.add(rex(), None).await;
-    assert!(matches!(refused, Err(AddError::Store(StoreError::Unavailable(_)))), "{refused:?}");
+    let AddError::Store(refused) = store.add(rex(), None).await.unwrap_err() else { panic!() };
+    assert!(matches!(refused, StoreError::Unavailable(_)), "{refused:?}");
+    let remedy = "etcd is out of space: compact and defragment it, or raise its quota, then disarm";
+    assert!(refused.to_string().contains(remedy), "{refused}");
     assert_eq!(page(&store).await, []);
     alarm("DEACTIVATE");
     add(&store).await;

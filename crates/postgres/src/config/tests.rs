@@ -30,13 +30,14 @@ fn every_parameter_arrives() {
     let plain = parse("postgres://u@h/d");
     let security = |config: &PostgresConfig| (config.driver.get_ssl_mode(), config.allows_any_host);
     assert_eq!((security(&plain), plain.pool_size), ((SslMode::Prefer, false), 16));
-    let timeouts = [plain.connect_timeout, plain.statement_timeout, plain.call_timeout];
-    assert_eq!(timeouts.map(|timeout| timeout.as_secs()), [3, 4, 5]);
-    assert_eq!(plain.pool_timeout, Duration::from_secs(1));
+    let timeouts =
+        [plain.connect_timeout, plain.statement_timeout, plain.call_timeout, plain.pool_timeout];
+    assert_eq!(timeouts.map(|timeout| timeout.as_secs()), [3, 4, 5, 1]);
+    assert_eq!(plain.driver.get_keepalives_idle(), Duration::from_secs(10));
     assert_eq!(plain.driver.get_tcp_user_timeout(), Some(&Duration::from_secs(5)));
     let given = parse(
         "postgres://u@h/d?sslmode=require&sslrootcert=/a%20b.pem&connect_timeout=7&\
-         statement_timeout=800&call_timeout=9s&pool_timeout=10ms&tcp_user_timeout=1min&\
+         statement_timeout=800&call_timeout=9000&pool_timeout=10&tcp_user_timeout=60000&\
          pool_size=3&target_session_attrs=any&schema=Zoo%22&pgbouncer=true&\
          application_name=zoo%201&options=-c%20a%3Db&channel_binding=require",
     );
@@ -61,8 +62,9 @@ fn every_parameter_arrives() {
         (Some("zoo 1"), Some("-c a=b"))
     );
     assert_eq!(driver.get_channel_binding(), ChannelBinding::Require);
-    let any_host = parse("postgres://u@h/d?sslmode=verify-ca");
-    assert_eq!(security(&any_host), (SslMode::Require, true));
+    let other = parse("postgres://u@h/d?sslmode=verify-ca&target_session_attrs=read-write");
+    assert_eq!(security(&other), (SslMode::Require, true));
+    assert_eq!(other.driver.get_target_session_attrs(), TargetSessionAttrs::ReadWrite);
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use petstore_storage::url::HostPort;
 use petstore_testing::{Database, needs};
 
-use super::StoreFailure;
+use super::{StoreFailure, remedy};
 use crate::{
     config::PostgresConfig,
     connector::{Connector, Purpose},
@@ -48,12 +48,26 @@ async fn the_sqlstate_decides_on_the_connection_and_on_another_try() {
         ("25P01", false, false, false),
         ("55006", false, false, false),
         ("XX002", false, false, false),
+        // A store that is not open, a lock that came late.
+        ("PSMOV", false, false, false),
+        ("PSLAT", false, false, false),
     ] {
         let raise = format!("DO $$ BEGIN RAISE 'as asked' USING ERRCODE = '{state}'; END $$");
         let failure = connection.batch(&raise).await.unwrap_err();
-        assert_eq!(failure.breaks_connection(), breaks, "{state}");
-        assert_eq!(failure.is_conflict(), is_conflict, "{state}");
-        assert_eq!(failure.is_refusal(), is_refusal, "{state}");
+        let blocked = StoreFailure::Blocked(Box::new(failure.clone()), String::new());
+        for failure in [failure, blocked] {
+            assert_eq!(failure.breaks_connection(), breaks, "{state}");
+            assert_eq!(failure.is_conflict(), is_conflict, "{state}");
+            assert_eq!([failure.is_refusal(), !failure.is_transient()], [is_refusal; 2], "{state}");
+            let own = [failure.sealed().is_some(), failure.is_late()];
+            assert_eq!(own, [state == "PSMOV", state == "PSLAT"], "{state}");
+        }
+    }
+    let locked = "; other sessions hold locks on its tables: try again later";
+    let crowded = "; wait, or raise max_connections of the server, or lower pool_size";
+    for (state, says) in [("55P03", locked), ("40P01", locked), ("53300", crowded)] {
+        let raise = format!("DO $$ BEGIN RAISE 'as asked' USING ERRCODE = '{state}'; END $$");
+        assert_eq!(remedy(&connection.batch(&raise).await.unwrap_err()), says, "{state}");
     }
 }
 

@@ -8,8 +8,9 @@ use std::{
 };
 
 use petstore_domain::StoreError;
+use petstore_testing::{Database, needs};
 
-use super::{MAX_WAITING, Pool, lock};
+use super::{MAX_TRIES, MAX_WAITING, Pool, lock};
 use crate::{config::PostgresConfig, connector::Connector, error::StoreFailure};
 
 fn pool(port: u16, query: &str) -> Pool {
@@ -47,6 +48,28 @@ async fn a_call_waits_for_a_connection_until_the_pool_timeout() {
     assert!(first.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
     let refused = second.await.unwrap_err().to_string();
     assert_eq!(refused, "no connection was free within 300ms");
+}
+
+/// The server refuses the first tries. The sequence counts them, because a rollback does not reset it.
+#[needs(postgres)]
+#[tokio::test]
+async fn a_statement_is_tried_again_as_often_as_its_failure_permits() {
+    let database = Database::create().unwrap();
+    let pool = Pool::new(Connector::new(&PostgresConfig::parse(&database.url).unwrap()).unwrap());
+    for (state, tries) in
+        [("40001", MAX_TRIES), ("08006", 2), ("25006", 2), ("23505", 1), ("53100", 1)]
+    {
+        for (failures, succeeds) in [(tries - 1, true), (tries, false)] {
+            let refuses = format!(
+                "DROP SEQUENCE IF EXISTS tries; CREATE SEQUENCE tries; CREATE OR REPLACE FUNCTION refuses() \
+                 RETURNS int LANGUAGE plpgsql AS $$ BEGIN IF nextval('tries') <= {failures} THEN \
+                 RAISE 'as asked' USING ERRCODE = '{state}'; END IF; RETURN 1; END $$"
+            );
+            database.sql(&refuses).unwrap();
+            let answer = pool.query("SELECT refuses()", &[]).await;
+            assert_eq!(answer.is_ok(), succeeds, "{state} {failures}: {answer:?}");
+        }
+    }
 }
 
 /// A firewall may silently cut connections while the server still runs. A later call on such a connection would also

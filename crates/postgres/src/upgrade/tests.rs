@@ -294,10 +294,16 @@ async fn a_database_without_a_store_is_not_upgraded_and_tables_of_others_are_ref
     let config = config(&database);
     assert_eq!(PostgresStore::upgrade(&config, UpgradeMode::Run).await.unwrap(), None);
     database.sql("CREATE TABLE pet (x int)").unwrap();
-    let not_upgraded = PostgresStore::upgrade(&config, UpgradeMode::Run).await.map(drop);
-    for refusal in [not_upgraded, PostgresStore::connect(&config).await.map(drop)] {
-        let refusal = refusal.unwrap_err().to_string();
-        assert!(refusal.contains("it holds 'pet' of another program"), "{refusal}");
+    let mut old = "pet";
+    for name in ["pet_id", "petstore_state", "catalogue", "idempotency", "api_key", "pet"] {
+        database.sql(&format!("ALTER TABLE {old} RENAME TO {name}")).unwrap();
+        old = name;
+        let not_upgraded = PostgresStore::upgrade(&config, UpgradeMode::Run).await.map(drop);
+        for refusal in [not_upgraded, PostgresStore::connect(&config).await.map(drop)] {
+            let refusal = refusal.unwrap_err().to_string();
+            let expected = format!("it holds '{name}' of another program");
+            assert!(refusal.contains(&expected), "{refusal}");
+        }
     }
     let tables = "SELECT count(*) FROM pg_tables WHERE schemaname = 'public'";
     assert_eq!(database.sql(tables).unwrap().trim(), "1");

@@ -50,7 +50,7 @@ pub(super) async fn write(
     // Prepares the statements before the transaction. A statement that is prepared later would be sent after the
     // commit.
     for sql in [version::LOCK, ADD] {
-        connection.prepare(sql).await?;
+        connection.bounded(connection.prepare(sql)).await?;
     }
     let written = Box::pin(transaction(connection, group, versions, false)).await;
     let is_late = written.as_ref().is_err_and(|failed| failed.failure.is_late());

@@ -33,7 +33,7 @@ fn rex() -> NewPet {
 }
 
 /// Returns an addition whose caller waits until the test program ends.
-fn attempt(with_key: bool, tries: u32, in_doubt: bool) -> Attempt {
+fn attempt(with_key: bool, tries: u32) -> Attempt {
     let (writer, mut jobs): (Writer, Jobs) = channel(1, None);
     let request =
         with_key.then(|| IdempotencyRequest::new(IdempotencyId([1; 16]), &rex(), Timestamp(0)));
@@ -41,48 +41,38 @@ fn attempt(with_key: bool, tries: u32, in_doubt: bool) -> Attempt {
     assert!(call.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
     let Job::Add(add) = jobs.ready(0).pop().unwrap();
     Box::leak(Box::new(call));
-    Attempt { add, tries, in_doubt }
-}
-
-/// Returns whether the addition is tried again after this failure.
-fn is_tried_again(attempt: Attempt, failure: &StoreFailure, in_doubt: bool) -> bool {
-    let failed = Failed { failure: failure.clone(), in_doubt };
-    !retry(vec![attempt], &failed).is_empty()
-}
-
-#[test]
-fn after_a_doubtful_commit_only_an_addition_with_a_key_is_tried_again() {
-    for failure in [StoreFailure::NotReplicated, StoreFailure::Deadline(Duration::from_secs(1))] {
-        for tries in [0, MAX_TRIES] {
-            assert!(!is_tried_again(attempt(false, tries, false), &failure, true), "{failure}");
-            assert!(is_tried_again(attempt(true, tries, false), &failure, true), "{failure}");
-        }
-    }
+    Attempt { add, tries, in_doubt: false }
 }
 
 #[test]
 fn an_addition_in_doubt_stays_in_doubt_after_another_failure() {
     let lost = Failed { failure: StoreFailure::NotReplicated, in_doubt: true };
-    let left = retry(vec![attempt(true, 0, false)], &lost);
+    let left = retry(vec![attempt(true, 0)], &lost);
     let left = retry(left, &Failed { failure: StoreFailure::Contention, in_doubt: false });
     assert!(left.len() == 1 && left[0].in_doubt);
 }
 
 #[test]
-fn an_uncommitted_addition_is_retried_a_bounded_number_of_times() {
-    let passes = StoreFailure::Deadline(Duration::from_secs(1));
-    for with_key in [false, true] {
-        assert!(is_tried_again(attempt(with_key, 0, false), &passes, false));
-        assert!(is_tried_again(attempt(with_key, MAX_TRIES - 2, false), &passes, false));
-        assert!(!is_tried_again(attempt(with_key, MAX_TRIES - 1, false), &passes, false));
-        assert!(!is_tried_again(attempt(with_key, 0, false), &StoreFailure::Contention, false));
+fn an_addition_is_tried_again_a_few_times_if_nothing_was_committed_and_in_doubt_only_with_a_key() {
+    let late = StoreFailure::Deadline(Duration::from_secs(1));
+    for (failure, in_doubt, tries, [without_key, with_key]) in [
+        (&late, true, 0, [false, true]),
+        (&StoreFailure::NotReplicated, true, MAX_TRIES, [false, true]),
+        (&late, false, 0, [true, true]),
+        (&late, false, MAX_TRIES - 2, [true, true]),
+        (&late, false, MAX_TRIES - 1, [false, false]),
+        (&StoreFailure::Contention, false, 0, [false, false]),
+    ] {
+        let failed = Failed { failure: failure.clone(), in_doubt };
+        let is_tried = |with_key| !retry(vec![attempt(with_key, tries)], &failed).is_empty();
+        assert_eq!([is_tried(false), is_tried(true)], [without_key, with_key], "{failure} {tries}");
     }
 }
 
 #[test]
 fn an_addition_without_an_outcome_is_tried_a_bounded_number_of_times() {
     for with_key in [false, true] {
-        let left = answer(vec![attempt(with_key, MAX_TRIES - 1, false)], vec![None]);
+        let left = answer(vec![attempt(with_key, MAX_TRIES - 1)], vec![None]);
         assert!(left.len() == 1 && left[0].tries == MAX_TRIES);
         assert!(answer(left, vec![None]).is_empty());
     }
@@ -99,7 +89,7 @@ async fn nothing_is_written_if_begin_is_refused() {
     for with_key in [false, true] {
         let mut connection = connector.connect(Purpose::Calls).await.unwrap();
         connection.shared_settings = Some("ROLLBACK; SELECT 1 / 0".to_owned());
-        let mut group = vec![attempt(with_key, 0, false)];
+        let mut group = vec![attempt(with_key, 0)];
         let Err(failed) =
             Box::pin(group::write(&connection, &mut group, &VersionCache::default())).await
         else {
@@ -109,6 +99,26 @@ async fn nothing_is_written_if_begin_is_refused() {
         let rows = "SELECT count(*) FROM pet UNION ALL SELECT count(*) FROM idempotency";
         assert_eq!(database.sql(rows).unwrap().trim(), "0\n0", "{with_key}");
     }
+}
+
+/// A server may freeze after it has accepted a connection.
+#[needs(postgres)]
+#[tokio::test]
+async fn a_server_that_does_not_prepare_the_statements_is_given_up() {
+    let database = Database::create().unwrap();
+    let url = format!("{}?call_timeout=500ms&statement_timeout=1min", database.url);
+    let config = PostgresConfig::parse(&url).unwrap();
+    drop(PostgresStore::connect(&config).await.unwrap());
+    let connector = Connector::new(&config).unwrap();
+    let [holder, frozen] =
+        [Purpose::Archive, Purpose::Calls].map(|purpose| connector.connect(purpose));
+    let (holder, frozen) = (holder.await.unwrap(), frozen.await.unwrap());
+    holder.batch("BEGIN; LOCK TABLE petstore_state").await.unwrap();
+    let (mut group, versions) = (vec![attempt(true, 0)], VersionCache::default());
+    let writing = group::write(&frozen, &mut group, &versions);
+    let written = tokio::time::timeout(Duration::from_secs(20), writing).await.unwrap();
+    let is_late = |failed: Failed| !failed.in_doubt && failed.failure.breaks_connection();
+    assert!(written.is_err_and(is_late), "the group was written although the table is locked");
 }
 
 /// Another session holds the lock of the state for longer than one of the two callers waits.

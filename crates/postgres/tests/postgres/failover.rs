@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use petstore_domain::{Added, PetRepository};
+use petstore_postgres::PostgresConfig;
 use petstore_testing::{Cluster, Database, Durability, needs};
 
 use crate::support::{add, all, cancel_wait, new_pet, open, recovers, request};
@@ -46,6 +47,13 @@ async fn a_promoted_standby_is_found_and_has_an_addition_whose_wait_was_canceled
     let answer = with_key.await.unwrap().unwrap();
     assert!(matches!(answer, Added::Replayed(_)), "{answer:?}");
 
+    // The standby is a copy of the server, but another store.
+    let identity = async |port: u16| {
+        let parameters = "postgres?target_session_attrs=any";
+        let url = format!("postgres://petstore:secret@127.0.0.1:{port}/{parameters}");
+        PostgresConfig::parse(&url).unwrap().identity().await.unwrap()
+    };
+    assert_ne!(identity(first).await, identity(second).await);
     primary.kill9().unwrap();
     standby.promote().unwrap();
     recovers(|| store.find(rex.id)).await;

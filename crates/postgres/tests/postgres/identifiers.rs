@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use petstore_domain::{Archive as _, KeyId, PetRepository, add_key};
+use petstore_domain::{Archive as _, KeyId, PetId, PetRepository, add_key};
 use petstore_postgres::PostgresStore;
 use petstore_storage::Severity;
 use petstore_testing::{Database, needs};
@@ -31,6 +31,8 @@ async fn a_warning_names_a_sequence_behind_the_rows_until_an_addition_raises_it(
         database.sql(&rows).unwrap();
         let named = warnings(&store).await.concat();
         assert!(named.contains("the sequence pet_id is behind the rows;"), "{named}");
+        let highest = store.snapshot().await.unwrap().highest_ids().await.unwrap().pet;
+        assert_eq!(highest, Some(PetId(round * 1000 + 50)));
         let before = all(&store).await.len();
         let added = match round {
             1 => {

@@ -31,25 +31,38 @@ async fn a_missing_store_is_created_only_on_request_in_the_schema_of_the_url() {
         let refusal = found().await.unwrap_err().to_string();
         assert!(refusal.contains("no petstore store is in it"), "{refusal}");
         let store = open(url).await;
+        assert!(store.was_created() && !open(url).await.was_created());
         assert_eq!(all(&store).await, []);
         add(&store, "Rex").await;
         found().await.unwrap();
     }
     // Each store has its own identity, sequence and indexes.
-    let broken = "DROP INDEX public.pet_sold; \
+    let broken = "SET search_path = public; DROP INDEX pet_available, pet_pending, pet_sold, \
+          idempotency_by_age, idempotency_by_pet, api_key_by_name; \
+        ALTER TABLE pet DROP CONSTRAINT pet_pkey; \
+        ALTER TABLE idempotency DROP CONSTRAINT idempotency_pkey; \
+        ALTER TABLE api_key DROP CONSTRAINT api_key_pkey, DROP CONSTRAINT api_key_digest_key; \
         UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'made.pet_sold'::regclass";
     database.sql(broken).unwrap();
-    let broken = "missing or invalid: pet_sold; REINDEX them, or create them again";
-    let mut identities = HashSet::new();
-    for (url, indexes) in urls.iter().zip([broken, "all exist and are valid", broken]) {
-        let identity = PostgresConfig::parse(url).unwrap().identity().await.unwrap();
-        assert!(identities.insert(identity), "{url}");
+    let broken = |names| format!("missing or invalid: {names}; REINDEX them, or create them again");
+    let all = "api_key_by_name, api_key_digest_key, api_key_pkey, idempotency_by_age, idempotency_by_pet, \
+        idempotency_pkey, pet_available, pet_pending, pet_pkey, pet_sold";
+    let indexes = [broken(all), "all exist and are valid".to_owned(), broken("pet_sold")];
+    let other = Database::create().unwrap();
+    let identity = async |url: &str| PostgresConfig::parse(url).unwrap().identity().await.unwrap();
+    drop(open(&other.url).await);
+    let mut identities = HashSet::from([identity(&other.url).await]);
+    for (url, indexes) in urls.iter().zip(indexes) {
+        assert!(identities.insert(identity(url).await), "{url}");
         let store = open(url).await;
         let highest = store.snapshot().await.unwrap().highest_ids().await.unwrap();
         assert_eq!(highest, HighestIds { pet: Some(PetId(1)), key: None }, "{url}");
         let findings = store.inspect().await.unwrap();
-        let found = findings.iter().find(|finding| finding.subject == "indexes").unwrap();
-        assert_eq!(found.detail, indexes, "{url}");
+        let found = |subject| findings.iter().find(|finding| finding.subject == subject).unwrap();
+        assert_eq!(found("indexes").detail, indexes, "{url}");
+        // The settings of the test server.
+        let durability = "fsync is off, full_page_writes is off, synchronous_commit is on: a power";
+        assert!(found("durability").detail.starts_with(durability), "{findings:?}");
     }
     let count = database.sql("SELECT count(*) FROM \"Zoo\"\" x\".pet").unwrap();
     assert_eq!(count.trim(), "1");
@@ -85,6 +98,16 @@ async fn the_error_for_a_missing_right_names_the_right() {
     add(&open(&role.url()).await, "Rex").await;
     let made = refusal(&format!("{}?schema=other", role.url())).await;
     assert!(made.contains("grant it CREATE on the database"), "{made}");
+    database
+        .sql(&format!("CREATE SCHEMA other; GRANT USAGE ON SCHEMA other TO {}", role.name))
+        .unwrap();
+    let made = refusal(&format!("{}?schema=other", role.url())).await;
+    assert!(made.contains("grant this role CREATE on the schema, or name another with"), "{made}");
+    let nowhere = refusal(&format!("{}?options=-c%20search_path%3Dnowhere", role.url())).await;
+    assert!(
+        nowhere.contains("there is no schema that this role may use: GRANT USAGE"),
+        "{nowhere}"
+    );
     for table in ["petstore_state", "petstore_schema"] {
         database.sql(&format!("REVOKE SELECT ON {table} FROM {}", role.name)).unwrap();
         let unread = refusal(&role.url()).await;

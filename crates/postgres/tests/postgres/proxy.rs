@@ -4,7 +4,7 @@ use std::{
     io::{Read as _, Write as _},
     net::{Shutdown, TcpListener, TcpStream},
     sync::{
-        Arc,
+        Arc, Mutex,
         atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst},
     },
     thread,
@@ -13,6 +13,8 @@ use std::{
 
 /// The simple query `COMMIT` on the wire (PostgreSQL's protocol, message "Query").
 const COMMIT: &[u8] = b"Q\0\0\0\x0bCOMMIT\0";
+/// The answer to a commit on the wire (message "CommandComplete").
+const COMMITTED: &[u8] = b"C\0\0\0\x0bCOMMIT\0";
 /// The time from a COMMIT whose answer is lost until the connection is cut, in which the server finishes the commit.
 /// Even if the server needs longer, the client cannot know the outcome.
 const COMMIT_TIME: Duration = Duration::from_millis(300);
@@ -23,6 +25,8 @@ struct State {
     changes: AtomicUsize,
     /// The number of commits whose answers are still to be lost.
     commits: AtomicUsize,
+    /// The answer to the next commit, instead of the server's.
+    error: Mutex<Option<String>>,
 }
 
 /// A proxy to the server of a database.
@@ -64,6 +68,11 @@ impl Proxy {
         self.state.commits.store(many, SeqCst);
     }
 
+    /// Forwards the next commit, answers it with an error of these fields, and cuts its connection.
+    pub(crate) fn answer_with(&self, fields: &str) {
+        *self.state.error.lock().unwrap() = Some(fields.to_owned());
+    }
+
     /// Returns how many answers are still to be lost.
     pub(crate) fn left(&self) -> usize {
         self.state.commits.load(SeqCst)
@@ -78,7 +87,18 @@ fn forward(client: &TcpStream, server: &TcpStream, state: &State) {
     let end = || [client, server].map(|side| drop(side.shutdown(Shutdown::Both)));
     thread::scope(|scope| {
         scope.spawn(|| {
-            pump(server, client, |_| !is_cut() && !is_lost.load(SeqCst));
+            pump(server, client, |bytes| {
+                let place = bytes.windows(COMMITTED.len()).position(|part| part == COMMITTED);
+                let error = place.and_then(|_| state.error.lock().unwrap().take());
+                if let (Some(place), Some(fields)) = (place, error) {
+                    let length = u32::try_from(fields.len() + 5).unwrap().to_be_bytes();
+                    let answer =
+                        [&bytes[..place], b"E", &length, fields.as_bytes(), b"\0"].concat();
+                    (&*client).write_all(&answer).unwrap();
+                    end();
+                }
+                !is_cut() && !is_lost.load(SeqCst)
+            });
             end();
         });
         pump(client, server, |bytes| {

@@ -35,6 +35,7 @@ async fn a_certificate_must_be_signed_and_name_the_host_as_sslmode_requires() {
     };
     let plain = refusal(&url("localhost", "sslmode=require")).await;
     assert!(plain.contains("server does not support TLS"), "{plain}");
+    assert!(plain.contains("; enable TLS on the server, or write ?sslmode=disable"), "{plain}");
 
     certify(&cluster, "leaf");
     let encrypted = "SELECT count(*) FROM pg_stat_ssl s JOIN pg_stat_activity a USING (pid) \
