@@ -255,7 +255,9 @@ mod tests {
             assert_eq!(reason.to_string(), message);
             assert_eq!(may_pass(reason), passes, "{message}");
         }
-        for (errno, passes) in [(Errno::IO, true), (Errno::NOSPC, true), (Errno::NOTDIR, false)] {
+        for (errno, passes) in
+            [(Errno::IO, true), (Errno::NOSPC, true), (Errno::DQUOT, true), (Errno::NOTDIR, false)]
+        {
             assert_eq!(may_pass(io::Error::from(errno).into()), passes, "{errno}");
         }
     }

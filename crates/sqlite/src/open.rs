@@ -201,21 +201,3 @@ fn explain(error: io::Error, path: &Path) -> Reason {
         _ => error.into(),
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use std::{io, path::Path};
-
-    use super::explain;
-
-    #[test]
-    fn an_error_of_the_file_system_names_the_remedy() {
-        for (kind, expected) in [
-            (io::ErrorKind::PermissionDenied, "permission denied; give this user"),
-            (io::ErrorKind::ReadOnlyFilesystem, "its disk is mounted read-only; mount it"),
-        ] {
-            let reason = explain(kind.into(), Path::new("/x.db")).to_string();
-            assert!(reason.starts_with(expected), "{reason}");
-        }
-    }
-}

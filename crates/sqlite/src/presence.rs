@@ -87,29 +87,3 @@ fn lost(path: &Path, what: &str) -> StoreError {
 fn identity(metadata: &Metadata) -> Identity {
     (metadata.dev(), metadata.ino())
 }
-
-#[cfg(test)]
-mod tests {
-    use std::fs;
-
-    use super::{find, identity};
-
-    #[test]
-    fn a_file_that_cannot_be_found_is_told_apart_from_a_removed_and_from_a_replaced_one() {
-        let folder = tempfile::tempdir().unwrap();
-        let [inner, other] = ["inner", "other"].map(|name| folder.path().join(name));
-        fs::create_dir(&inner).unwrap();
-        let file = inner.join("file");
-        fs::write(&file, "").unwrap();
-        let opened = (file.clone(), identity(&fs::metadata(&file).unwrap()));
-        find(&opened).unwrap();
-        let says = || find(&opened).unwrap_err().to_string();
-        fs::rename(&file, &other).unwrap();
-        assert!(says().contains("was removed"), "{}", says());
-        fs::write(&file, "").unwrap();
-        assert!(says().contains("was replaced"), "{}", says());
-        fs::remove_dir_all(&inner).unwrap();
-        fs::write(&inner, "").unwrap();
-        assert!(says().contains("cannot be found (Not a directory"), "{}", says());
-    }
-}

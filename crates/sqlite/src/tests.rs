@@ -1,7 +1,6 @@
 //! Tests of internals, and their helpers.
 
 mod failures;
-mod fairness;
 pub(crate) mod groups;
 mod panics;
 mod plans;

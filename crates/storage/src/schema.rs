@@ -165,11 +165,6 @@ mod tests {
     }
 
     #[test]
-    fn a_step_is_compatible_if_older_versions_can_use_the_store() {
-        assert_eq!(STEPS.map(|step| step.is_compatible()), [false, true]);
-    }
-
-    #[test]
     fn a_step_is_refused_while_its_query_finds_rows() {
         assert_eq!(STEPS.map(|step| step.offending), [None, Some("SELECT 1")]);
         assert!(STEPS[1].require_none(&[]).is_ok());

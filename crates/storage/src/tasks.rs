@@ -75,7 +75,10 @@ impl<W> Drop for StoreTasks<W> {
 mod tests {
     use std::{future, time::Duration};
 
-    use tokio::{sync::oneshot, time::timeout};
+    use tokio::{
+        sync::oneshot,
+        time::{Instant, timeout},
+    };
     use tokio_util::sync::CancellationToken;
 
     use super::StoreTasks;
@@ -133,7 +136,9 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn closing_reports_whether_the_queued_writes_are_done() {
         for is_stuck in [false, true] {
-            assert_eq!(spawn(is_stuck).0.close().await, !is_stuck);
+            let (tasks, began) = (spawn(is_stuck).0, Instant::now());
+            assert_eq!(tasks.close().await, !is_stuck);
+            assert_eq!(began.elapsed().as_secs(), if is_stuck { 5 } else { 0 });
         }
     }
 }

@@ -175,15 +175,3 @@ fn start(digest: &[u8; 32]) -> String {
     let [a, b, c, d, ..] = digest;
     format!("{:08x}", u32::from_be_bytes([*a, *b, *c, *d]))
 }
-
-#[cfg(test)]
-mod tests {
-    use super::start;
-
-    #[test]
-    fn a_digest_is_named_by_its_first_four_bytes() {
-        let mut digest = [7; 32];
-        digest[..4].copy_from_slice(&[0x0a, 0xbc, 0, 1]);
-        assert_eq!(start(&digest), "0abc0001");
-    }
-}

@@ -8,7 +8,7 @@ use std::{
 use petstore_domain::{AddError, PetId, PetRepository, StoreError};
 use rusqlite::Connection;
 
-use super::{Place, SHORT, add, found, known_version, rex};
+use super::{Place, SHORT, add, begin, found, known_version, rex};
 use crate::{
     open::open,
     schema,
@@ -33,6 +33,14 @@ async fn while_another_process_holds_the_write_lock_writes_fail_and_reads_succee
     assert!((SHORT..BOUND).contains(&began.elapsed()), "{:?}", began.elapsed());
     assert!(matches!(refusal, AddError::Store(StoreError::Unavailable(_))));
     assert!(refusal.to_string().ends_with("database is locked"), "{refusal}");
+    // Queued writes wait together, not one after the other.
+    let write = || begin(store.writer().unwrap().write(|_| Ok(())));
+    let mut failures = Vec::new();
+    for write in [(); 20].map(|()| write()) {
+        failures.push(write.await.unwrap_err().to_string());
+    }
+    let together = "the store cannot answer: an earlier write of the group failed";
+    assert!(failures.iter().any(|failure| failure == together), "{failures:?}");
     for store in [&store, &place.open()] {
         assert!(found(store, PetId(1)).await, "the animal was not found while the lock was held");
     }
@@ -110,6 +118,16 @@ async fn a_file_that_is_truncated_after_it_has_grown_gets_no_write() {
     file.set_len(length).unwrap();
     let refusal = PetRepository::add(&store, rex(), None).await.unwrap_err().to_string();
     assert!(refusal.contains("petstore.db was truncated while the store was open"), "{refusal}");
+}
+
+#[tokio::test]
+async fn a_write_into_a_file_that_was_removed_meanwhile_fails() {
+    let place = Place::new();
+    let store = place.open();
+    let path = place.path();
+    let remove = move |_: &Connection| Ok(fs::remove_file(path).unwrap());
+    let refusal = store.writer().unwrap().write(remove).await.unwrap_err().to_string();
+    assert!(refusal.contains("petstore.db was removed while the store was open"), "{refusal}");
 }
 
 /// A checkpoint in another process writes the first page before the last pages, so the file is too short for a moment.

@@ -3,7 +3,7 @@
 use petstore_domain::PetRepository as _;
 use tokio_util::sync::CancellationToken;
 
-use super::{Place, SHORT, add, in_time, known_version};
+use super::{Place, SHORT, add, in_time};
 use crate::{
     open::open,
     store::{SqliteSettings, SqliteStore},
@@ -28,16 +28,4 @@ async fn a_writer_that_panics_cancels_the_token() {
     assert_eq!(refused, "the store cannot answer: the writer has stopped");
     drop(store);
     assert_eq!(place.count(), 1);
-}
-
-#[tokio::test]
-async fn closing_a_store_does_not_cancel_the_token() {
-    let place = Place::new();
-    let (store, on_task_panic) = open_watched(&place);
-    add(&store).await;
-    known_version(&store).await;
-    // After this drop, the threads have ended, or they end while the next store is open.
-    drop(store);
-    add(&place.open()).await;
-    assert!(!on_task_panic.is_cancelled());
 }

@@ -58,6 +58,11 @@ async fn hanging_reads_occupy_sixteen_threads_and_all_workers_but_one() {
         counted.fetch_add(1, Ordering::SeqCst);
         Ok(())
     })));
+    // The queue has a limit.
+    let more: Vec<_> = (8..4096).map(|_| begin(store.readers.read(|_| Ok(())))).collect();
+    let refusal = in_time(store.readers.read(|_| Ok(()))).await.unwrap_err().to_string();
+    assert_eq!(refusal, "the store cannot answer: the disk is too slow (4096 reads wait)");
+    drop(more);
     drop(release);
     for read in reads {
         in_time(read).await.unwrap().unwrap();

@@ -69,13 +69,3 @@ async fn readers_neither_write_nor_create_a_file_and_wait_for_a_lock_for_a_quart
     fs::rename(place.path(), place.path().with_extension("away")).unwrap();
     assert!(pool.open().is_err() && !place.path().exists());
 }
-
-#[test]
-fn sqlite_is_compiled_to_synchronize_files_and_directories() {
-    let connection = Connection::open_in_memory().unwrap();
-    let mut statement = connection.prepare("PRAGMA compile_options").unwrap();
-    let options = statement.query_map([], |row| row.get::<_, String>(0)).unwrap();
-    for option in options.map(Result::unwrap) {
-        assert!(!["NO_SYNC", "DISABLE_DIRSYNC"].contains(&option.as_str()), "{option}");
-    }
-}

@@ -70,12 +70,3 @@ async fn a_backup_is_canceled_between_two_steps() {
     assert!(matches!(canceled, Err(BackupError::Canceled)), "{canceled:?}");
     assert_eq!(steps, 1);
 }
-
-#[tokio::test]
-async fn a_backup_to_a_file_that_is_no_database_fails() {
-    let (place, target) = places();
-    fs::write(target.path(), "mine".repeat(2000)).unwrap();
-    let watch = &mut |_, _| ControlFlow::Continue(());
-    let refused = SqliteStore::back_up(&place.config(), &target.path(), watch);
-    assert!(matches!(refused, Err(BackupError::Sqlite(_))), "{refused:?}");
-}

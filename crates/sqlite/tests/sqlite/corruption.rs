@@ -1,8 +1,9 @@
 //! Rows that break a rule of the domain, because another program changed them.
 
 use petstore_domain::{
-    Archive as _, ArchiveError, Corruption, KeyId, KeySelector, PetId, PetRepository, Rows,
-    StoreError, WriterRole, add_key, load_keys, revoke_keys, roll_key,
+    AddError, Archive as _, ArchiveError, Corruption, IdempotencyId, IdempotencyRequest, KeyId,
+    KeySelector, PetId, PetRepository, Rows, StoreError, WriterRole, add_key, load_keys,
+    revoke_keys, roll_key,
 };
 
 use crate::support::{NOW, Place, add, new_key, query, rex};
@@ -58,6 +59,16 @@ async fn the_error_for_a_corrupt_idempotency_record_names_its_kind() {
     let Corruption { what, rule } = corrupt(store.snapshot().await.unwrap().records(None, 9).await);
     assert_eq!(what, "an idempotency record");
     assert!(rule.contains("Cannot read 16 byte value"), "{rule}");
+    // A repeat whose record cannot be read is no new request.
+    place
+        .raw()
+        .execute("UPDATE idempotency SET id = zeroblob(16), fingerprint = x'00'", [])
+        .unwrap();
+    let request = IdempotencyRequest::new(IdempotencyId([0; 16]), &rex(), NOW);
+    match store.add(rex(), Some(request)).await {
+        Err(AddError::Store(StoreError::Corrupt(found))) => assert_eq!(found.what, what),
+        done => panic!("{done:?}"),
+    }
 }
 
 #[tokio::test]

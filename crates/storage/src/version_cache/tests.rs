@@ -2,13 +2,19 @@
 
 use std::{
     future,
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
     thread,
     time::{Duration, Instant},
 };
 
 use petstore_domain::CatalogueVersion;
-use tokio::sync::mpsc;
+use tokio::{
+    sync::mpsc,
+    time::{sleep, timeout},
+};
 
 use super::{MAX_AGE, StoredVersion, VersionCache, watch};
 
@@ -20,7 +26,7 @@ fn stored(version: u128, changes: i64) -> StoredVersion {
 fn an_old_version_is_not_returned() {
     let cache = VersionCache::default();
     assert_eq!(cache.get(), None);
-    let long_ago = Instant::now().checked_sub(MAX_AGE + Duration::from_millis(1)).unwrap();
+    let long_ago = Instant::now().checked_sub(Duration::from_millis(101)).unwrap();
     cache.observe(stored(1, 1), long_ago);
     assert_eq!(cache.get(), None);
     cache.observe(stored(1, 1), Instant::now());
@@ -46,6 +52,27 @@ fn a_later_result_with_fewer_changes_is_accepted() {
     assert_eq!(cache.get(), Some(CatalogueVersion(4)));
     cache.observe(stored(5, 4), Instant::now());
     assert_eq!(cache.get(), Some(CatalogueVersion(5)));
+}
+
+#[tokio::test]
+async fn the_version_is_not_read_while_nobody_asks_for_it() {
+    let (cache, reads) = (Arc::<VersionCache>::default(), Arc::<AtomicUsize>::default());
+    let counted = Arc::clone(&reads);
+    let read = move || {
+        counted.fetch_add(1, Ordering::SeqCst);
+        future::ready(Some(stored(1, 1)))
+    };
+    let watching = tokio::spawn(watch(Arc::clone(&cache), read));
+    cache.get();
+    let ends = async {
+        let mut before = 0;
+        while before == 0 || before != reads.load(Ordering::SeqCst) {
+            before = reads.load(Ordering::SeqCst);
+            sleep(Duration::from_millis(500)).await;
+        }
+    };
+    timeout(Duration::from_secs(20), ends).await.unwrap();
+    watching.abort();
 }
 
 #[tokio::test]

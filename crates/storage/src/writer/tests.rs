@@ -3,13 +3,12 @@
 use std::{
     pin::{Pin, pin},
     task::{Context, Poll, Waker},
-    thread,
     time::Duration,
 };
 
 use petstore_domain::{AddError, Added, CategoryId, NewPet, PetId, PetName, StoreError};
 use tokio::{
-    runtime::{Builder, Handle},
+    runtime::Builder,
     sync::oneshot,
     time::{Instant, timeout},
 };
@@ -159,36 +158,6 @@ async fn closing_finishes_queued_jobs_and_refuses_new_ones() {
     let refused = writer.add(pet("b"), None).await.unwrap_err();
     assert_eq!(refused.to_string(), "the store cannot answer: the writer has stopped");
     writer.close().await;
-}
-
-#[tokio::test]
-async fn a_job_dropped_without_an_answer_fails() {
-    let (writer, mut jobs) = channel::<Rename>(1, None);
-    let (answer, ()) = tokio::join!(writer.add(pet("a"), None), async {
-        drop(next(&mut jobs, 0));
-    });
-    let answer = answer.unwrap_err().to_string();
-    assert_eq!(answer, "the store cannot answer: the writer has stopped");
-}
-
-#[tokio::test]
-async fn a_thread_takes_groups_and_answers_on_a_runtime() {
-    let (writer, mut jobs) = channel::<Rename>(8, None);
-    let runtime = Handle::current();
-    let thread = thread::spawn(move || {
-        let mut rows = Vec::new();
-        while let Some(mut group) = jobs.blocking_next(0) {
-            group.extend(jobs.ready(group.len()));
-            commit(&mut rows, group).send_on(&runtime);
-        }
-        rows
-    });
-    let (one, two) = tokio::join!(writer.add(pet("a"), None), writer.add(pet("b"), None));
-    assert_eq!([id(one), id(two)], [1, 2]);
-    assert_eq!(id(writer.add(pet("c"), None).await), 3);
-    drop(writer);
-    let rows = tokio::task::spawn_blocking(|| thread.join().unwrap()).await.unwrap();
-    assert_eq!(rows, ["a", "b", "c"]);
 }
 
 #[test]

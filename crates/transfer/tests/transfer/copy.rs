@@ -3,7 +3,7 @@
 use std::{ops::ControlFlow, sync::Arc, time::Duration};
 
 use petstore_domain::{
-    Archive, ArchiveError, Fingerprint, Handover as _, IdempotencyRecord, KeyId, KeySelector,
+    Archive, ArchiveError, Fingerprint, Handover, IdempotencyRecord, KeyId, KeySelector, PetId,
     Phase, Rows, StoreError, StoreId, load_keys, revoke_keys,
 };
 use petstore_memory::MemoryStore;
@@ -13,7 +13,7 @@ use petstore_transfer::{
 
 use crate::{
     faulty::{Fault, Faulty},
-    pair::{Both, both, hand_over},
+    pair::{Both, at_once, both, hand_over},
     stores::{START, add, fill, held, id, key, name, pet, restore, store, use_first_key, write},
 };
 
@@ -35,10 +35,10 @@ async fn copy_with(
 /// Copies into a store with the port for a state.
 async fn copy_with_states(
     from: &MemoryStore,
-    to: &MemoryStore,
+    to: &(impl Archive + Handover),
 ) -> Result<CopySummary, TransferError> {
-    let [source, target] =
-        [from, to].map(|store| CopyPorts { archive: store, handover: Some(store) });
+    let source = CopyPorts { archive: from, handover: Some(from) };
+    let target = CopyPorts { archive: to, handover: Some(to) };
     petstore_transfer::copy(source, target, START, &mut |_| ControlFlow::Continue(())).await
 }
 
@@ -152,9 +152,18 @@ async fn a_target_with_a_state_is_open_again_after_the_copy() {
     let state = to.state().await.unwrap();
     let open = Phase::Open { from: Some(StoreId([7; 16])) };
     assert!(to.change_state(state.revision, state.next(open.clone())).await.unwrap());
-    assert_eq!(copy_with_states(&from, &to).await.unwrap().pets, 3);
+    assert_eq!(copy_with_states(&from, &*to).await.unwrap().pets, 3);
     assert_eq!(to.state().await.unwrap().phase, open);
     assert_eq!(held(&*from).await, held(&*to).await);
+    // The target was compared before it was claimed.
+    for fault in [Fault::GrowsBeforeClaim, Fault::ShrinksBeforeClaim] {
+        let refusal = copy_with_states(&from, &*Faulty::new(&to, &to, fault)).await.unwrap_err();
+        let refusal = refusal.to_string();
+        assert!(refusal.starts_with("another program wrote to the target meanwhile"), "{refusal}");
+        assert_eq!(to.state().await.unwrap().phase, open, "{fault:?}");
+        assert_eq!(to.delete_pet(PetId(4)), fault == Fault::GrowsBeforeClaim);
+    }
+    assert_eq!(held(&*to).await.0.len(), 2, "the refused copies have written");
 }
 
 #[tokio::test]
@@ -251,25 +260,20 @@ async fn a_concurrent_write_to_the_target_is_noticed() {
 }
 
 #[tokio::test]
-async fn a_target_that_has_taken_the_place_of_the_source_is_refused() {
+async fn a_target_in_the_place_of_the_source_and_an_incomplete_source_are_refused() {
     let (from, to) = (store(), store());
     add(&from, "Rex", None).await;
     let (source, found) = (from.state().await.unwrap(), to.state().await.unwrap());
     let open = found.next(Phase::Open { from: Some(source.id) });
     assert!(to.change_state(found.revision, open.clone()).await.unwrap());
-    let refusal = copy_with_states(&from, &to).await.unwrap_err().to_string();
+    let refusal = copy_with_states(&from, &*to).await.unwrap_err().to_string();
     assert_eq!(refusal, "the target has taken the place of the source, and may be in use");
     assert_eq!(to.state().await.unwrap(), open);
-}
-
-/// Polls a future that never waits, and returns its output.
-fn at_once<T>(work: impl Future<Output = T>) -> T {
-    let mut work = std::pin::pin!(work);
-    let mut context = std::task::Context::from_waker(std::task::Waker::noop());
-    match work.as_mut().poll(&mut context) {
-        std::task::Poll::Ready(done) => done,
-        std::task::Poll::Pending => panic!("the store in memory never waits"),
-    }
+    let (filling, other) = (source.next(Phase::Filling { from: StoreId([7; 16]) }), store());
+    assert!(from.change_state(source.revision, filling).await.unwrap());
+    let refusal = copy_with_states(&from, &*other).await.unwrap_err().to_string();
+    assert!(refusal.starts_with("the source is being filled from another store"), "{refusal}");
+    assert_eq!(held(&*other).await.0, []);
 }
 
 #[tokio::test(start_paused = true)]

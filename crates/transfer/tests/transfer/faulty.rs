@@ -11,8 +11,8 @@ use std::{
 
 use async_trait::async_trait;
 use petstore_domain::{
-    Archive, ArchiveError, Handover, IdempotencyRequest, NewPet, Phase, Rows, Snapshot, StoreError,
-    StoreState, WriterRole, mocks::new_pet,
+    Archive, ArchiveError, Handover, IdempotencyRequest, NewPet, PetId, Phase, Rows, Snapshot,
+    StoreError, StoreState, WriterRole,
 };
 use petstore_memory::MemoryStore;
 use tokio::time::sleep;
@@ -48,6 +48,14 @@ pub(crate) enum Fault {
     HangsUnderSeal,
     /// No read of the state returns while the store is frozen.
     Freezes,
+    /// Reading the state takes 100 ms, and returns the state from before.
+    AnswersLate,
+    /// No rows are accepted, and another try would not help.
+    RefusesRows,
+    /// Just before the store is claimed, another program adds an animal.
+    GrowsBeforeClaim,
+    /// Just before the store is claimed, another program removes animal 2.
+    ShrinksBeforeClaim,
 }
 
 pub(crate) struct Faulty {
@@ -92,7 +100,11 @@ impl Handover for Faulty {
         if self.is_sealed().await? && self.is_due(Fault::HangsUnderSeal) {
             sleep(Duration::from_hours(1)).await;
         }
-        self.store.state().await
+        let state = self.store.state().await;
+        if self.fault == Fault::AnswersLate {
+            sleep(Duration::from_millis(100)).await;
+        }
+        state
     }
 
     async fn change_state(&self, expected: i64, new: StoreState) -> Result<bool, StoreError> {
@@ -107,6 +119,14 @@ impl Handover for Faulty {
             }
             if self.is_due(Fault::HangsAtOpening) {
                 sleep(Duration::from_hours(1)).await;
+            }
+        }
+        if matches!(new.phase, Phase::Filling { .. }) {
+            if self.is_due(Fault::GrowsBeforeClaim) {
+                add(&*self.store).await;
+            }
+            if self.is_due(Fault::ShrinksBeforeClaim) {
+                assert!(self.store.delete_pet(PetId(2)));
             }
         }
         let is_seal = matches!(new.phase, Phase::Sealed { .. });
@@ -131,6 +151,9 @@ impl Archive for Faulty {
         let count = batch.pets.len() + batch.keys.len() + batch.records.len();
         assert!(count <= self.max_batch(), "{count} rows in one call");
         self.written.fetch_add(count, Ordering::SeqCst);
+        if self.fault == Fault::RefusesRows {
+            return Err(StoreError::refused("the disk is full").into());
+        }
         if self.fault == Fault::IsSlow {
             sleep(Duration::from_millis(batch.pets.len() as u64)).await;
         }

@@ -13,6 +13,8 @@ use petstore_transfer::{
     CurrentStore, MoveOutcome, Mover, NextStoreOpener, Poller, StorePorts, TransferError,
 };
 
+use tokio::time::Instant;
+
 use crate::{
     faulty::{Fault, Faulty},
     stores::{fill, store},
@@ -77,6 +79,16 @@ pub(crate) fn three_stores() -> [(Arc<MemoryStore>, StorePorts); 3] {
     })
 }
 
+/// Polls a future that never waits, and returns its output.
+pub(crate) fn at_once<T>(work: impl Future<Output = T>) -> T {
+    let mut work = std::pin::pin!(work);
+    let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+    match work.as_mut().poll(&mut context) {
+        std::task::Poll::Ready(done) => done,
+        std::task::Poll::Pending => panic!("the store in memory never waits"),
+    }
+}
+
 pub(crate) async fn phase(store: &MemoryStore) -> Phase {
     store.state().await.unwrap().phase
 }
@@ -93,12 +105,14 @@ pub(crate) fn side(store: &Arc<MemoryStore>, label: &str) -> StorePorts {
     }
 }
 
-struct Opener(StorePorts);
+/// A next store, and the time until which it is missing.
+struct Opener(StorePorts, Instant);
 
 #[async_trait]
 impl NextStoreOpener for Opener {
     async fn open(&self) -> Result<StorePorts, StoreError> {
-        Ok(self.0.clone())
+        let is_there = self.1 <= Instant::now();
+        if is_there { Ok(self.0.clone()) } else { Err(StoreError::unavailable("missing")) }
     }
 }
 
@@ -134,8 +148,17 @@ pub(crate) async fn cancel(
 
 /// Starts a service over two stores.
 pub(crate) async fn service(from: &StorePorts, to: &StorePorts) -> Arc<CurrentStore> {
+    service_before(from, to, Duration::ZERO).await
+}
+
+/// Starts a service over two stores, the second of which is missing for some time.
+pub(crate) async fn service_before(
+    from: &StorePorts,
+    to: &StorePorts,
+    appears: Duration,
+) -> Arc<CurrentStore> {
     let current = Arc::<CurrentStore>::default();
-    let opener = Box::new(Opener(to.clone()));
+    let opener = Box::new(Opener(to.clone(), Instant::now() + appears));
     let poller = Poller::start(current.clone(), from.clone(), opener).await.unwrap();
     tokio::spawn(async move { poller.run().await });
     current

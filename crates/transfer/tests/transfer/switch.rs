@@ -7,7 +7,7 @@ use std::{
 
 use petstore_domain::{
     AddError, Handover, KeyStore as _, PetId, PetQuery, PetRepository, Phase, StoreError, StoreId,
-    mocks::new_pet,
+    StoreState, mocks::new_pet,
 };
 use petstore_memory::MemoryStore;
 use petstore_transfer::{CurrentStore, StorePorts, release};
@@ -18,7 +18,10 @@ use tokio::{
 
 use crate::{
     faulty::{Fault, Faulty},
-    pair::{Both, add, all, both, hand_over, hand_over_without_seal, phase, service, three_stores},
+    pair::{
+        Both, add, all, both, hand_over, hand_over_without_seal, phase, service, service_before,
+        three_stores,
+    },
     stores::{held, key},
 };
 
@@ -65,6 +68,12 @@ async fn a_frozen_next_store_does_not_delay_the_return_to_the_first_one() {
     let state = Faulty::new(&stores.new, &stores.old, Fault::Freezes);
     let to = StorePorts { handover: state.clone(), ..stores.to.clone() };
     let both = service(&stores.from, &to).await;
+    // The metric shows a store that does not answer, also while it is not needed.
+    for (is_frozen, millis) in [(true, 1_600), (false, 2_100)] {
+        state.is_frozen.store(is_frozen, Ordering::SeqCst);
+        sleep(Duration::from_millis(millis)).await;
+        assert_eq!(both.next_is_reachable(), !is_frozen);
+    }
     let sealed = stores.seal().await;
     sleep(Duration::from_millis(700)).await;
     assert!(both.next_is_reachable());
@@ -78,6 +87,7 @@ async fn a_frozen_next_store_does_not_delay_the_return_to_the_first_one() {
         let both = both.clone();
         async move { both.add(new_pet("Rex"), None).await.map(|_| Instant::now()) }
     });
+    sleep(Duration::from_millis(700)).await;
     let reading = tokio::spawn(async move { both.list(PetQuery::default()).await.map(drop) });
     sleep(Duration::from_millis(300)).await;
     let opened = sealed.next(Phase::Open { from: None });
@@ -89,19 +99,53 @@ async fn a_frozen_next_store_does_not_delay_the_return_to_the_first_one() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_service_waits_two_seconds_for_a_next_store_that_is_missing_after_the_seal() {
+    for appears in [1_700, 60_000].map(Duration::from_millis) {
+        let Both { old, from, to, .. } = both(0).await;
+        hand_over(&from, &to).await.unwrap();
+        let service = service_before(&from, &to, appears).await;
+        let sealed = old.state().await.unwrap();
+        // The second time, the store was open and is sealed again.
+        for revision in [0, 2].map(|more| sealed.revision + more) {
+            let began = Instant::now();
+            let added = service.add(new_pet("Rex"), None).await;
+            assert_eq!(added.is_ok(), appears < Duration::from_secs(2), "{added:?}");
+            if added.is_ok() {
+                break;
+            }
+            let waited = began.elapsed().as_millis();
+            assert!((1_900..2_100).contains(&waited), "{waited} ms");
+            let open = StoreState {
+                revision: revision + 1,
+                phase: Phase::Open { from: None },
+                ..sealed.clone()
+            };
+            assert!(old.change_state(revision, open).await.unwrap());
+            sleep(Duration::from_secs(1)).await;
+            let again = StoreState { revision: revision + 2, ..sealed.clone() };
+            assert!(old.change_state(revision + 1, again).await.unwrap());
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_service_finds_at_once_what_was_added_after_the_handover() {
-    let stores = both(0).await;
-    let Both { new, from, to, .. } = &stores;
-    let both = service(from, to).await;
-    let sealed = stores.seal().await;
-    // The service has polled both stores a moment ago.
-    sleep(Duration::from_millis(700)).await;
-    let filling = new.state().await.unwrap();
-    let opened = filling.next(Phase::Open { from: Some(sealed.id) });
-    assert!(new.change_state(filling.revision, opened).await.unwrap());
-    let id = add(&**new).await;
-    assert!(both.find(id).await.unwrap().value.is_some());
-    assert_eq!(all(&*both).await.len(), 1);
+    // The service has polled both stores a moment ago, or a poll has begun and not ended.
+    for (fault, waits) in
+        [(Fault::Freezes, 700), (Fault::AnswersLate, 700), (Fault::AnswersLate, 760)]
+    {
+        let stores = both(0).await;
+        let new = &stores.new;
+        let both = service(&stores.from, &stores.faulty_target(fault)).await;
+        let sealed = stores.seal().await;
+        sleep(Duration::from_millis(waits)).await;
+        let filling = new.state().await.unwrap();
+        let opened = filling.next(Phase::Open { from: Some(sealed.id) });
+        assert!(new.change_state(filling.revision, opened).await.unwrap());
+        let id = add(&**new).await;
+        assert!(both.find(id).await.unwrap().value.is_some(), "{fault:?}, {waits}");
+        assert_eq!(all(&*both).await.len(), 1);
+    }
 }
 
 #[tokio::test(start_paused = true)]

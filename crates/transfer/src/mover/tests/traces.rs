@@ -1,12 +1,12 @@
 //! Single traces on the model, each a regression test.
 
-use petstore_domain::{Phase, StoreId};
+use petstore_domain::Phase;
 
 use super::{fresh, handed_over};
 use crate::mover::{
     decide::next_step,
     observed::{Goal, Observed},
-    step::{Change, End, Step},
+    step::{Change, End, Outcome, Step},
     tests::world::{At, Budget, Event, World},
 };
 
@@ -44,14 +44,6 @@ impl World {
             }
         }
         panic!("the run never ends: {self:#?}");
-    }
-
-    /// Carries out the next step of a run, which reads the states first.
-    fn acts(&mut self, run: usize) {
-        while matches!(self.runs[run].at, At::Reads { .. }) {
-            self.happens(Event::Reads(run));
-        }
-        self.happens(Event::Acts(run));
     }
 
     #[track_caller]
@@ -117,6 +109,9 @@ fn a_raw_copy_with_new_rows_during_the_comparison_is_opened_again() {
 fn a_target_with_new_rows_before_the_claim_is_given_back() {
     let mut world = moving(Some(Change::Claim));
     world.happens(Event::Stranger);
+    world.until(0, Some(Change::GiveBack));
+    // A stop hides no difference.
+    world.runs[0].seen.stop();
     world.ends(0, End::Different);
     assert_eq!(world.phases(), ["open", "open"]);
     assert_eq!(world.stores[1].state.phase, Phase::Open { from: None });
@@ -139,29 +134,40 @@ fn a_target_that_never_opens_leaves_the_source_open() {
     assert_eq!(world.phases(), ["open", "filling"]);
 }
 
+/// A server may have lost the last change of its store before the way back.
 #[test]
-fn a_source_is_opened_without_reading_the_target_if_no_opening_was_sent() {
-    let mut world = moving(Some(Change::Seal));
-    // Seals the source, and copies the rest.
-    world.acts(0);
-    world.acts(0);
-    world.happens(Event::Reads(0));
-    world.happens(Event::CannotRead(0));
-    world.happens(Event::Acts(0));
-    assert_eq!(world.phases(), ["open", "filling"]);
-    world.ends(0, End::HandedOver);
+fn a_refused_way_back_leaves_its_target_as_it_was_and_services_at_the_source() {
+    for lost in [None, Some(0), Some(1)] {
+        let mut stores = handed_over();
+        if let Some(lost) = lost {
+            stores[lost].state = fresh()[lost].state.clone();
+        }
+        let before = stores[0].state.phase.clone();
+        let mut world = World::new(stores, 1, MUCH);
+        world.happens(Event::Sql);
+        world.happens(Event::RunBegins);
+        world.ends(0, End::Different);
+        assert_eq!(world.stores[0].state.phase, before);
+        // A service that starts with the target switches to the source.
+        let [target, source] = world.stores.each_ref().map(|store| &store.state);
+        assert!(crate::switch::takes_over(source, target), "{lost:?}: {:?}", world.stores);
+    }
 }
 
 #[test]
-fn a_refused_way_back_leaves_its_target_sealed() {
-    let mut world = World::new(handed_over(), 1, MUCH);
-    world.happens(Event::Sql);
-    world.happens(Event::RunBegins);
-    world.ends(0, End::Different);
-    let sealed = Phase::Sealed { to: StoreId([2; 16]), label: String::new() };
-    assert_eq!(world.stores[0].state.phase, sealed);
-    // A service that starts with the target switches to the source.
-    assert!(crate::switch::takes_over(&world.stores[1].state, &world.stores[0].state));
+fn a_run_ends_if_the_target_cannot_be_given_back() {
+    for outcome in [Outcome::Failed, Outcome::Unanswered] {
+        let mut world = moving(Some(Change::Claim));
+        world.happens(Event::Stranger);
+        world.until(0, Some(Change::GiveBack));
+        for _ in 0..=world.tries {
+            let At::Acts(step) = world.runs[0].at.clone() else { break };
+            world.runs[0].seen.note(&step, outcome);
+            world.runs[0].at = At::Reads { has_source: false };
+            world.until(0, Some(Change::GiveBack));
+        }
+        assert_eq!(world.runs[0].at, At::Ended(End::Different), "{outcome:?}");
+    }
 }
 
 #[test]
@@ -179,21 +185,6 @@ fn a_run_that_lost_its_claim_ends_for_its_own_reason_unless_another_mover_caused
         (seen.claim, seen.ending) = (Some(target.revision - 1), ending);
         assert_eq!(next_step(&seen), Step::End(expected), "{ending:?}");
     }
-}
-
-/// The time limit of the seal passes after everything is copied, and before the target is opened.
-#[test]
-fn a_late_mover_opens_the_source_before_it_tries_again() {
-    let mut world = moving(Some(Change::Seal));
-    world.acts(0);
-    world.acts(0);
-    world.happens(Event::IsLate(0));
-    world.happens(Event::Reads(0));
-    world.happens(Event::Reads(0));
-    assert!(matches!(world.runs[0].at, At::Acts(Step::Change(Change::Reopen, _))));
-    world.happens(Event::Acts(0));
-    assert_eq!(world.phases(), ["open", "filling"]);
-    world.ends(0, End::HandedOver);
 }
 
 /// Each refused move of a raw copy raises the revision of the copy.
