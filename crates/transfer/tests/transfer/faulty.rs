@@ -12,10 +12,12 @@ use std::{
 use async_trait::async_trait;
 use petstore_domain::{
     Archive, ArchiveError, Handover, IdempotencyRequest, NewPet, PetId, Phase, Rows, Snapshot,
-    StoreError, StoreState, WriterRole,
+    StoreError, StoreState, WriterRole, mocks::new_pet,
 };
 use petstore_memory::MemoryStore;
 use tokio::time::sleep;
+
+use crate::pair::add;
 
 /// A fault of a store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
