@@ -13,7 +13,7 @@ use std::{
 
 /// The simple query `COMMIT` on the wire (PostgreSQL's protocol, message "Query").
 const COMMIT: &[u8] = b"Q\0\0\0\x0bCOMMIT\0";
-/// The answer to a commit on the wire (message "CommandComplete").
+/// The answer to a commit on the wire (message `CommandComplete`).
 const COMMITTED: &[u8] = b"C\0\0\0\x0bCOMMIT\0";
 /// The time from a COMMIT whose answer is lost until the connection is cut, in which the server finishes the commit.
 /// Even if the server needs longer, the client cannot know the outcome.

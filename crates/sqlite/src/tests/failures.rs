@@ -125,7 +125,10 @@ async fn a_write_into_a_file_that_was_removed_meanwhile_fails() {
     let place = Place::new();
     let store = place.open();
     let path = place.path();
-    let remove = move |_: &Connection| Ok(fs::remove_file(path).unwrap());
+    let remove = move |_: &Connection| {
+        fs::remove_file(path).unwrap();
+        Ok(())
+    };
     let refusal = store.writer().unwrap().write(remove).await.unwrap_err().to_string();
     assert!(refusal.contains("petstore.db was removed while the store was open"), "{refusal}");
 }
