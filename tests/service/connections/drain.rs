@@ -106,6 +106,8 @@ fn two_equal_signals_at_once_count_as_one() {
     let launch = Launch::on(&store).flag("--body-timeout", "2m").flag("--shutdown-grace", "2m");
     let mut server = launch.start();
     let (mut raw, rest) = half_way(&server);
+    // The 200 ms for a second signal begin with the first one, not with the service.
+    thread::sleep(Duration::from_millis(300));
     // timeout(1) sends two signals in quick succession. The kernel merges signals that come even closer together.
     let both = format!("kill -TERM {pid}; sleep 0.03; kill -TERM {pid}", pid = server.pid());
     assert!(Command::new("/bin/sh").args(["-c", &both]).status().unwrap().success());

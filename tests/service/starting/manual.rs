@@ -31,9 +31,14 @@ fn there_is_a_manual_page_of_the_program_and_of_each_command() {
         assert!(!text.contains(".nf\n.fi") && !text.ends_with(".nf\n"), "{page}: {text}");
     }
     let serve = fs::read_to_string(folder.path().join("petstore-serve.1")).unwrap();
-    for part in
-        [".SH EXIT STATUS", "\n78\n", ".SH FILES", ".SH ENVIRONMENT", ".B PETSTORE_API_KEY\n"]
-    {
+    for part in [
+        ".SH EXIT STATUS",
+        "\n78\n",
+        ".SH FILES",
+        "\n.I /usr/share/doc/petstore/OPERATING.md\n",
+        ".SH ENVIRONMENT",
+        ".B PETSTORE_API_KEY\n",
+    ] {
         assert!(serve.contains(part), "no '{part}': {serve}");
     }
     let keys = fs::read_to_string(folder.path().join("petstore-keys.1")).unwrap();

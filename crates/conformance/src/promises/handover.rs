@@ -297,8 +297,7 @@ pub(super) async fn a_mover_writes_only_to_the_store_that_it_fills(
     };
     let open = handover(to)?.state().await?;
     refused("filling an open store", open.revision).await?;
-    let closed = change_phase(to, sealed()).await?;
-    refused("filling a sealed store", closed.revision).await?;
+    refused("filling a sealed store", change_phase(to, sealed()).await?.revision).await?;
     let filling = change_phase(to, FILLING).await?;
     refused("filling by an earlier mover", filling.revision - 1).await?;
     refused("filling by a later mover", filling.revision + 1).await?;

@@ -23,7 +23,8 @@ const SMALL: usize = 25;
 
 /// Writes the content of another store to this store.
 async fn fill(fixture: &Fixture) -> PromiseResult<Rows> {
-    let content = foreign(fixture).await?;
+    let mut content = foreign(fixture).await?;
+    content.pets.insert(0, rex().with_id(PetId(-7)));
     let added = write_all(fixture.store(), WriterRole::Service, &content).await?;
     ensure_eq("how many animals were added", &added, &(content.pets.len() as u64))?;
     Ok(content)
