@@ -49,8 +49,7 @@ impl OnNode {
 /// Starts a node that accepts the fewest operations in a transaction that petstore supports.
 fn start() -> Result<Etcd, BoxError> {
     let etcd = Etcd::prepare(1, None)?;
-    etcd.resume_with(0, &["--max-txn-ops=16".to_owned()])?;
-    etcd.wait_for_leader(None)?;
+    etcd.restart_with(&["--max-txn-ops=16".to_owned()])?;
     Ok(etcd)
 }
 

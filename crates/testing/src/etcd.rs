@@ -132,6 +132,16 @@ impl Etcd {
         Ok(())
     }
 
+    /// Restarts the first node with further flags, or starts it, and waits until there is a leader.
+    ///
+    /// # Errors
+    /// As for [`start`](Self::start).
+    pub fn restart_with(&self, flags: &[String]) -> Result<(), String> {
+        self.kill(0);
+        self.resume_with(0, flags)?;
+        self.wait_for_leader(None).map(drop)
+    }
+
     /// Kills a node with signal 9.
     pub fn kill(&self, node: usize) {
         *self.nodes[node].process.lock().unwrap_or_else(PoisonError::into_inner) = None;

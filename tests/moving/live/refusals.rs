@@ -8,11 +8,12 @@ use super::{
     commands::{hand_over, populate, serve, spawn},
     phase::Phase,
 };
+use crate::moving::commands::made;
 use crate::support::{
     catalogue::{everything, pet},
     command::petstore,
     server::Launch,
-    store::Store,
+    store::{Kind, Store},
     wait,
 };
 
@@ -70,6 +71,7 @@ fn a_copy_of_either_store_of_a_handover_is_refused_until_released_and_then_indep
     petstore(&["import", "--store", &of_new.url])
         .finish()
         .fails(1, "is being filled from another store");
+    hand_over(&made(Kind::Sqlite), &of_new).fails(1, "is being filled from another store");
     hand_over(&from, &to).succeeds();
     let of_old = restored(&from);
     let there = fs::read(to.file()).unwrap();

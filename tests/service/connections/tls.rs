@@ -13,7 +13,9 @@ use tempfile::TempDir;
 use crate::{
     service::logs_and_metrics::metrics::Watched,
     support::{
+        KEY,
         command::petstore,
+        server::Launch,
         store::{Kind, Store},
         tls::{Pair, Tls},
         wait,
@@ -36,9 +38,12 @@ impl Service {
 
     fn with(pair: Pair, flags: &[(&str, &str)]) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let files = pair.write(folder.path());
-        let store = Store::new(Kind::Memory);
-        let watched = Watched::with(store, |launch| launch.tls(&files).flags(flags));
+        let (files, key) = (pair.write(folder.path()), folder.path().join("key"));
+        fs::write(&key, KEY).unwrap();
+        let watched = Watched::with(Store::new(Kind::Memory), |_| {
+            let launch = Launch::without_key(&Store::memory()).tls(&files).flags(flags);
+            launch.flag("--api-key-file", key.to_str().unwrap())
+        });
         Self { watched, pair, folder }
     }
 
@@ -193,6 +198,8 @@ fn a_new_certificate_closes_no_connection_and_metrics_show_its_expiry_and_its_re
     service.watched.until(&good, 0.0);
     assert!(service.ends_in(10.0));
     service.logs("the TLS certificate was not read again, and stays as it was");
+    fs::write(service.folder.path().join("key"), KEY.replace('b', "c")).unwrap();
+    service.watched.until("petstore_reloads_total{file=\"api_key\"}", 1.0);
     service.pair.write(service.folder.path());
     service.watched.until(&good, 1.0);
     service.logs("was read again");

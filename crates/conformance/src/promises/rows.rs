@@ -123,7 +123,7 @@ pub(super) async fn a_key_that_is_there_already_is_merged(fixture: Fixture) -> P
 pub(super) async fn rows_in_the_place_of_others_are_refused(fixture: Fixture) -> PromiseResult {
     let (store, mut content) = (fixture.store(), fill(&fixture).await?);
     let new = nine(2_000_000);
-    for taken in [&content.pets[5], &new[7]] {
+    for taken in [&content.pets[6], &new[7]] {
         let renamed = pet("Another", taken.category_id.0, taken.status).with_id(taken.id);
         let other_category = Pet { category_id: CategoryId(-1), ..taken.clone() };
         let other_status = Pet { status: None, ..taken.clone() };

@@ -84,6 +84,9 @@ pub(crate) const FLAWS: &[Flaw] = &[
     Flaw::new("an animal with another status counts as a repeat", &[EXPIRY], |it| {
         ignore(it, |pet| pet.status = None);
     }),
+    Flaw::new("the first bit of a record's id is ignored", &[IDS], |it| {
+        change_request(it, |_, request| request.id.0[0] &= !128);
+    }),
     Flaw::new("the last bit of a record's id is ignored", &[IDS], |it| {
         change_request(it, |_, request| request.id.0[15] &= !1);
     }),

@@ -14,9 +14,7 @@ use crate::support::{open, refusal, rex, url};
 const DAY: i64 = 86_400_000;
 
 fn restart(etcd: &Etcd, max_txn_ops: usize) {
-    etcd.kill(0);
-    etcd.resume_with(0, &[format!("--max-txn-ops={max_txn_ops}")]).unwrap();
-    etcd.wait_for_leader(None).unwrap();
+    etcd.restart_with(&[format!("--max-txn-ops={max_txn_ops}")]).unwrap();
 }
 
 /// Adds 60 animals at once, each with a status and a record. Returns how many are new.

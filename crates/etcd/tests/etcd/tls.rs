@@ -36,9 +36,7 @@ fn encrypt(etcd: &Etcd, further: &[&str]) -> u16 {
         format!("--key-file={home}/node.key"),
     ];
     flags.extend(further.iter().map(|flag| flag.replace("HOME", &home)));
-    etcd.kill(0);
-    etcd.resume_with(0, &flags).unwrap();
-    etcd.wait_for_leader(None).unwrap();
+    etcd.restart_with(&flags).unwrap();
     port
 }
 

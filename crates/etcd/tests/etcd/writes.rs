@@ -196,9 +196,7 @@ async fn an_alarm_refuses_writes_and_a_check_shows_it_beside_the_space_and_the_q
     assert_eq!(page(&store).await, []);
     alarm("DEACTIVATE");
     add(&store).await;
-    etcd.kill(0);
-    etcd.resume_with(0, &["--quota-backend-bytes=20000".to_owned()]).unwrap();
-    etcd.wait_for_leader(None).unwrap();
+    etcd.restart_with(&["--quota-backend-bytes=20000".to_owned()]).unwrap();
     let full = about("space").await;
     assert!(full.severity == Severity::Warning, "{full:?}");
     assert!(full.detail.contains("or raise --quota-backend-bytes"), "{full:?}");

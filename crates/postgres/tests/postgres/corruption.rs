@@ -1,8 +1,8 @@
 //! Rows that break a rule, because somebody changed them by SQL.
 
 use petstore_domain::{
-    AddError, Archive, Corruption, KeyId, KeySelector, PetId, PetRepository, StoreError, add_key,
-    load_keys, revoke_keys, roll_key,
+    AddError, Archive, Corruption, KeyId, KeySelector, KeyStore as _, PetId, PetRepository,
+    StoreError, add_key, load_keys, revoke_keys, roll_key,
 };
 use petstore_postgres::PostgresStore;
 use petstore_testing::{Database, needs};
@@ -55,6 +55,8 @@ async fn a_broken_key_is_named_and_the_others_work() {
     let named = Corruption::new(format!("API key {}", keys[1].id.0), "a digest has 32 bytes");
     let found = load_keys(&store).await.unwrap();
     assert_eq!(found.keys, [keys[0].clone(), keys[2].clone()]);
+    let changes = store.load_changes(None).await.unwrap();
+    assert_eq!(changes.rows.iter().filter(|(row, _)| row.is_err()).count(), 1);
     let [corrupt] = found.corrupt.try_into().unwrap();
     assert_eq!((corrupt.id, corrupt.name.as_deref()), (Some(keys[1].id), Some("b")));
     assert_eq!((corrupt.corruption, found.next_id), (named.clone(), KeyId(4)));
