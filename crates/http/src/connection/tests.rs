@@ -303,7 +303,7 @@ async fn an_answer_has_one_date() {
 async fn a_client_can_read_a_refusal_while_it_sends_but_not_for_long() {
     let body = "POST /v1/pets HTTP/1.1\r\nhost: a\r\ncontent-length: 1000000\r\n\r\n";
     let close = LIVE.replace("\r\n\r\n", "\r\nconnection: close\r\n\r\n");
-    // A second of silence, five seconds, and 16 MiB.
+    // The service reads the rest of a body until a second of silence, for five seconds, and up to 16 MiB.
     let limits = [(2000, 1, 1000), (500, 1, 5000), (100, 1 << 20, 1600)];
     for (head, (pause, bytes, expected)) in
         limits.map(|it| (body, it)).into_iter().chain([(&*close, limits[0])])

@@ -48,7 +48,7 @@ async fn the_sqlstate_decides_on_the_connection_and_on_another_try() {
         ("25P01", false, false, false),
         ("55006", false, false, false),
         ("XX002", false, false, false),
-        // A store that is not open, a lock that came late.
+        // The store is not open; the lock came late.
         ("PSMOV", false, false, false),
         ("PSLAT", false, false, false),
     ] {

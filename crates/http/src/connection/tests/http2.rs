@@ -285,7 +285,7 @@ async fn a_client_is_answered_without_a_reset_while_it_sends() {
 
 #[tokio::test(start_paused = true)]
 async fn a_stream_with_an_unfinished_body_is_reset() {
-    // After a second of silence, five seconds, and 16 MiB: 525 times 32,000 bytes.
+    // The stream is reset after a second of silence, after five seconds, or after 16 MiB: 525 times 32,000 bytes.
     for (pause, piece, expected) in [(2000, 1, 1000), (500, 1, 5000), (2, 16_000, 1050)] {
         let client = open(unused_ports(), &post("/livez")).await;
         let (began, (mut reader, mut writer)) = (Instant::now(), tokio::io::split(client));
