@@ -13,3 +13,6 @@ pub(crate) mod records;
 pub(crate) mod restore;
 pub(crate) mod store;
 pub(crate) mod upgrade;
+
+#[cfg(test)]
+mod tests;

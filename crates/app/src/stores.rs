@@ -24,7 +24,7 @@ pub use self::driver::{
     StoreNotFound,
 };
 pub(crate) use self::opening::{
-    not_open, not_open_but, require_folder, require_undamaged, with_store,
+    not_open, not_open_but, require_folder, require_undamaged, with_opened, with_store,
 };
 #[cfg(feature = "sqlite")]
 pub(crate) use self::sqlite::in_file;

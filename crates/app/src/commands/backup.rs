@@ -11,7 +11,7 @@ use clap::Args;
 use petstore_domain::Clock as _;
 
 use crate::{
-    stores::{OnBackupProgress, OpenMode, StoreArgs, not_open},
+    stores::{OnBackupProgress, OpenMode, StoreArgs, not_open, with_opened},
     system::{
         Access, Console, Failure, IfExists, Output as _, PartialFile, Progress, Signals,
         SystemClock,
@@ -44,7 +44,7 @@ pub(crate) async fn run(BackupArgs { to, metrics_file, store }: BackupArgs) -> R
     let location = &store.store.location;
     // A failure to open is ignored here: a store with an older schema cannot be opened, but is copied unchanged.
     if let Ok(store) = location.open(OpenMode::ReadOnly.into()).await {
-        store.require_open(&**location).await?;
+        with_opened(store, async |store| store.require_open(&**location).await).await?;
     }
     let if_exists = IfExists::Refuse("a backup replaces no file: name another");
     // A backup contains digests of API keys, so only its owner may read it, like the store.

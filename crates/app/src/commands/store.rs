@@ -14,7 +14,10 @@ use tokio::task;
 
 use crate::{
     commands::keys::random,
-    stores::{OpenMode, StoreArg, StoreLocation, StoreNotFound, require_undamaged, with_store},
+    stores::{
+        OpenMode, StoreArg, StoreLocation, StoreNotFound, not_open, require_undamaged, with_opened,
+        with_store,
+    },
     system::{Console, Failure, Output as _, Progress, Signals, SystemClock},
 };
 
@@ -219,7 +222,7 @@ async fn preview((from, to): Pair<'_>, signals: &Signals) -> Result<String, Fail
         let archive = source.copy_ports(from)?.archive;
         require_undamaged(from).await?;
         let opened = to.open(OpenMode::ReadOnly.into()).await;
-        if opened.is_err_and(|problem| problem.is::<StoreNotFound>()) {
+        if opened.as_ref().is_err_and(|problem| problem.is::<StoreNotFound>()) {
             source.ports(from)?;
             source.require_open(from).await?;
             let counts = async { archive.snapshot().await?.counts().await };
@@ -228,7 +231,7 @@ async fn preview((from, to): Pair<'_>, signals: &Signals) -> Result<String, Fail
                 "{from} holds {counts}; {to} does not exist yet, and will be created\n"
             ));
         }
-        with_store(to, OpenMode::ReadOnly, async |target| {
+        with_opened(opened.map_err(not_open)?, async |target| {
             require_undamaged(to).await?;
             let [source, target] = [source.ports(from)?, target.ports(to)?];
             let mover = Mover::new(source, target, SystemClock.now());

@@ -5,6 +5,7 @@ mod tests;
 
 use std::{
     collections::{BTreeMap, HashSet},
+    mem,
     sync::Arc,
     time::Duration,
 };
@@ -59,7 +60,7 @@ async fn watch_keys(keys: &KeyRing, count: &RevokedKeyCounter) {
         }
         for RevokedUse { id, name, uses } in keys.take_revoked_uses() {
             count(&name, uses);
-            if is_due(&mut revoked, id) {
+            if let Some(uses) = add_uses(&mut revoked, id, uses) {
                 let (id, name) = (id.0, name.as_str());
                 tracing::warn!(id, name, uses, "a revoked API key is still presented, and refused");
             }
@@ -75,11 +76,19 @@ fn take_new(known: &mut HashSet<Corruption>, current: Vec<Corruption>) -> Vec<Co
     new
 }
 
-/// Returns whether a log line about a revoked key is due: [`REVOKED_EVERY`] after the last one. If so, records the time.
-fn is_due(logged: &mut BTreeMap<KeyId, Instant>, id: KeyId) -> bool {
+/// The time of the next log line about each revoked key, and the uses that no line has shown.
+type Unlogged = BTreeMap<KeyId, (Instant, u64)>;
+
+/// Adds uses of a revoked key. Returns the uses since the last log line if a line is due: [`REVOKED_EVERY`] after the
+/// last one.
+fn add_uses(unlogged: &mut Unlogged, id: KeyId, uses: u64) -> Option<u64> {
     let now = Instant::now();
-    logged.retain(|_, at| now.duration_since(*at) < REVOKED_EVERY);
-    *logged.entry(id).or_insert(now) == now
+    let (due, count) = unlogged.entry(id).or_insert((now, 0));
+    *count += uses;
+    (*due <= now).then(|| {
+        *due = now + REVOKED_EVERY;
+        mem::take(count)
+    })
 }
 
 async fn write_back(keys: &KeyRing) {

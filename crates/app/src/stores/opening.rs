@@ -21,7 +21,14 @@ pub(crate) async fn with_store<T>(
     mode: OpenMode,
     work: impl AsyncFnOnce(&OpenStore) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
-    let store = location.open(mode.into()).await.map_err(not_open)?;
+    with_opened(location.open(mode.into()).await.map_err(not_open)?, work).await
+}
+
+/// Runs `work` on an open store, as [`with_store`] does.
+pub(crate) async fn with_opened<T>(
+    store: OpenStore,
+    work: impl AsyncFnOnce(&OpenStore) -> Result<T, Failure>,
+) -> Result<T, Failure> {
     if let Some(place) = &store.created_at {
         Console.note(&format!("made a new store: {place}"));
     }

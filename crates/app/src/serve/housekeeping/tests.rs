@@ -153,7 +153,9 @@ async fn each_use_of_a_revoked_key_is_counted_and_the_log_names_the_key_once_a_m
         house.ring.note_refusal(&ApiKeySecret::from_entropy(&[2; 32]));
         time::sleep(Duration::from_secs(5)).await;
         assert_eq!(house.refused.load(Ordering::Relaxed), uses);
-        let logged = log.take("still presented, and refused id=2 name=\"old\" uses=1");
+        // The second line has the uses of a minute.
+        let line = format!("presented, and refused id=2 name=\"old\" uses={}", uses.min(12));
+        let logged = log.take(&line);
         assert_eq!(logged, usize::from([1, 13].contains(&uses)), "{uses}");
     }
 }
