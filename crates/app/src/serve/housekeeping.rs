@@ -76,12 +76,9 @@ fn take_new(known: &mut HashSet<Corruption>, current: Vec<Corruption>) -> Vec<Co
     new
 }
 
-/// The time of the next log line about each revoked key, and the uses that no line has shown.
-type Unlogged = BTreeMap<KeyId, (Instant, u64)>;
-
 /// Adds uses of a revoked key. Returns the uses since the last log line if a line is due: [`REVOKED_EVERY`] after the
-/// last one.
-fn add_uses(unlogged: &mut Unlogged, id: KeyId, uses: u64) -> Option<u64> {
+/// last one. `unlogged` has the time at which a line about the key is due next, and the uses that no line has shown.
+fn add_uses(unlogged: &mut BTreeMap<KeyId, (Instant, u64)>, id: KeyId, uses: u64) -> Option<u64> {
     let now = Instant::now();
     let (due, count) = unlogged.entry(id).or_insert((now, 0));
     *count += uses;

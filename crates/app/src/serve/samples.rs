@@ -26,18 +26,11 @@ pub(super) fn source(stores: Stores, tls: Option<Arc<Tls>>, reloads: Vec<Reloads
 
 fn of_reloads(reloads: &Reloads) -> [Sample; 3] {
     let (all, failed, last_failed) = *reloads.counts.borrow();
+    let ok = (!last_failed).into();
     [
         Sample::counter("petstore_reloads_total", "Reloads of a file, successful or not.", all),
-        Sample::counter(
-            "petstore_reload_failures_total",
-            "Reloads of a file that could not be used.",
-            failed,
-        ),
-        Sample::gauge(
-            "petstore_last_reload_successful",
-            "Whether the last reload of a file succeeded.",
-            (!last_failed).into(),
-        ),
+        Sample::counter("petstore_reload_failures_total", "Reloads of a file that failed.", failed),
+        Sample::gauge("petstore_last_reload_successful", "Whether the last reload succeeded.", ok),
     ]
     .map(|sample| sample.with_label("file", reloads.file))
 }
@@ -75,11 +68,7 @@ fn of_stat(process: &str, system: &str) -> Option<Vec<Sample>> {
     let seconds = |sample, time: Duration| Sample { value: time.as_secs_f64(), ..sample };
     let cpu =
         Sample::counter("process_cpu_seconds_total", "Processor time in user and system mode.", 0);
-    let start = Sample::gauge(
-        "process_start_time_seconds",
-        "Start of the process, in seconds since 1970.",
-        0,
-    );
+    let start = Sample::gauge("process_start_time_seconds", "Start, in seconds since 1970.", 0);
     Some(vec![
         seconds(cpu, used),
         seconds(start, started),

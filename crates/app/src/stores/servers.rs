@@ -64,8 +64,7 @@ macro_rules! location {
             }
 
             async fn identity(&self) -> Option<String> {
-                let identity = self.0.identity().await;
-                identity.map(|identity| format!("{}:{identity}", $scheme))
+                self.0.identity().await.map(|id| format!("{}:{id}", $scheme))
             }
 
             async fn upgrade(&self, mode: UpgradeMode) -> Result<Option<Upgrade>, BoxError> {
@@ -113,11 +112,7 @@ impl Database {
                 "Connections of the pool that are open or being made.",
                 connections,
             ),
-            (
-                "petstore_postgres_pool_idle_connections",
-                "Connections of the pool that no call uses.",
-                idle,
-            ),
+            ("petstore_postgres_pool_idle_connections", "Connections that no call uses.", idle),
             ("petstore_postgres_pool_waiting_calls", "Calls that wait for a connection.", waiting),
         ];
         samples.map(|(name, help, number)| Sample::gauge(name, help, number as u64)).into()
