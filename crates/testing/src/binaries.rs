@@ -51,10 +51,17 @@ pub(crate) fn run(command: &mut Command) -> Result<String, String> {
 
 /// Runs SQL in the database of a URL. Returns the rows as text, with `|` between the columns.
 pub(crate) fn sql(url: &str, sql: &str) -> Result<String, String> {
+    run_all(url, &[sql])
+}
+
+/// Runs statements, each in a transaction of its own, until one fails. Returns all rows as text.
+pub(crate) fn run_all(url: &str, statements: &[&str]) -> Result<String, String> {
     let beside = folder().map(|folder| folder.join("psql"));
     let psql = beside.ok().filter(|path| path.exists()).unwrap_or_else(|| "psql".into());
-    let options = ["-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-c", sql, url];
-    run(Command::new(psql).args(options).env("PGCONNECT_TIMEOUT", "5"))
+    let mut command = Command::new(psql);
+    command.args(["-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1"]);
+    command.args(statements.iter().flat_map(|sql| ["-c", sql])).arg(url);
+    run(command.env("PGCONNECT_TIMEOUT", "5"))
 }
 
 /// Returns the path of the program `name`.

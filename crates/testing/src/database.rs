@@ -9,7 +9,7 @@ use std::{
 };
 
 use crate::{
-    binaries::sql,
+    binaries::{run_all, sql},
     cluster::{Cluster, Durability},
     programs::EXTERNAL,
 };
@@ -43,7 +43,8 @@ impl Database {
         let number = COUNT.fetch_add(1, Ordering::Relaxed);
         let name = format!("petstore_{}_{number}", process::id());
         // PostgreSQL requires this template for an encoding or collation that differs from the server's own.
-        sql(server, &format!("CREATE DATABASE {name} TEMPLATE template0 ENCODING 'UTF8'"))?;
+        let template = format!("TEMPLATE template0 ENCODING 'UTF8' {}", strategy(server)?);
+        sql(server, &format!("CREATE DATABASE {name} {template}"))?;
         Ok(Self { url: with_database(server, &name), name, server: server.to_owned() })
     }
 
@@ -77,17 +78,30 @@ impl Database {
     /// # Errors
     /// The error text of the server.
     pub fn disconnect_all(&self) -> Result<(), String> {
-        let all = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname";
-        sql(&self.server, &format!("{all} = '{}'", self.name)).map(drop)
+        sql(&self.server, &terminate(&self.name)).map(drop)
     }
 }
 
 impl Drop for Database {
     fn drop(&mut self) {
         // A stopped server needs no cleanup: its databases are removed with the server.
-        let _ = self.disconnect_all();
-        let _ = sql(&self.server, &format!("DROP DATABASE IF EXISTS {}", self.name));
+        let drop = format!("DROP DATABASE IF EXISTS {}", self.name);
+        let _ = run_all(&self.server, &[&terminate(&self.name), &drop]);
     }
+}
+
+/// Returns the words with which the server copies files to create a database, which takes half the processor time of
+/// writing them to the log. PostgreSQL before 15 knows no other way, and not these words.
+fn strategy(server: &str) -> Result<&'static str, String> {
+    static VERSION: OnceLock<Result<String, String>> = OnceLock::new();
+    let version = VERSION.get_or_init(|| sql(server, "SHOW server_version_num")).as_ref();
+    let number: u32 = version?.trim().parse().map_err(|_| "the server has no version")?;
+    Ok(if number < 150_000 { "" } else { "STRATEGY file_copy" })
+}
+
+/// Returns the statement that ends every connection to the database.
+fn terminate(name: &str) -> String {
+    format!("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{name}'")
 }
 
 /// Replaces the database in the URL by `name`.
