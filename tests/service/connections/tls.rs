@@ -121,17 +121,6 @@ fn a_stop_does_not_wait_for_a_handshake() {
     service.watched.server.signal("TERM");
     silent.set_read_timeout(Some(wait::LIMIT)).unwrap();
     assert_eq!(silent.read(&mut [0]).unwrap(), 0);
-    let _ = silent.shutdown(Shutdown::Both);
-}
-
-#[test]
-fn an_expired_certificate_is_served_and_logged_as_an_error() {
-    let service = Service::start(Pair::valid(-2, -1));
-    service.logs("the TLS certificate has expired");
-    assert!(service.offer(&service.pair, &[]).is_err());
-    let next = Pair::new();
-    next.write(service.folder.path());
-    service.shows(&next);
 }
 
 #[test]
@@ -203,6 +192,6 @@ fn a_new_certificate_closes_no_connection_and_metrics_show_its_expiry_and_its_re
     service.pair.write(service.folder.path());
     service.watched.until(&good, 1.0);
     service.logs("was read again");
-    let end = service.watched.scrape();
-    assert!(end.value(&all) > end.value(&failed) && end.value(&failed) > 0.5);
+    service.watched.server.signal("HUP");
+    service.watched.until("petstore_reloads_total{file=\"api_key\"}", 2.0);
 }

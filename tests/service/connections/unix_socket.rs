@@ -110,7 +110,8 @@ fn a_foreign_lock_is_named_and_a_signal_ends_the_wait() {
     assert_eq!(command::exit(&mut service), Some(0));
     let refused = serve().finish();
     assert_eq!((refused.code, refused.stdout.as_str()), (Some(1), ""));
-    assert!(refused.stderr.contains("another process holds a lock (flock)"), "{refused:?}");
+    let says = format!("a lock (flock) of the folder {} for", folder.path().display());
+    assert!(refused.stderr.contains(&says), "{refused:?}");
 }
 
 #[test]

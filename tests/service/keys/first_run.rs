@@ -87,8 +87,9 @@ fn without_a_live_key_and_a_place_for_the_key_file_the_log_says_what_to_do() {
 #[test]
 fn on_a_terminal_the_first_key_is_shown_with_a_ready_command() {
     let store = Store::sqlite();
-    let serve = ["serve", "--listen", "127.0.0.1:0", "--store", &store.url];
-    let mut service = petstore(&serve).on_terminal().spawn();
+    let listen = format!("127.0.0.1:0,unix:{}/http.sock", store.folder().display());
+    let serve = ["serve", "--listen", &listen, "--store", &store.url];
+    let mut service = petstore(&serve).env("NO_COLOR", "").on_terminal().spawn();
     let mut lines = lines(service.stdout.take().unwrap());
     let shown: Vec<_> =
         lines.by_ref().take_while(|line| !line.contains("petstore listens on")).collect();
@@ -99,9 +100,8 @@ fn on_a_terminal_the_first_key_is_shown_with_a_ready_command() {
     assert!(!store.folder().join("petstore.db.key").exists());
     service.stdin.take().unwrap().write_all(b"\x03").unwrap(); // Ctrl-C
     let rest: Vec<_> = lines.collect();
-    assert!(
-        !rest.iter().any(|line| line.contains("petstore listens")),
-        "the address is shown twice: {rest:?}"
-    );
+    let again: Vec<_> = rest.iter().filter(|line| line.contains("petstore listens")).collect();
+    assert!(again.len() == 1 && again[0].contains(" on unix:/"), "{rest:?}");
+    assert!(rest.iter().any(|line| line.contains("\x1b[")), "no line has a color: {rest:?}");
     assert_eq!(command::exit(&mut service), Some(0));
 }

@@ -3,7 +3,7 @@
 use std::fs;
 
 use crate::support::{
-    catalogue::pet, client::Client, command::petstore, server::Server, store::Store, wait,
+    catalogue::pet, client::Client, command::petstore, server::Launch, store::Store, wait,
 };
 
 fn status(client: &Client, key: &str) -> u16 {
@@ -46,7 +46,8 @@ fn a_failed_key_creation_leaves_no_new_store() {
 
 #[test]
 fn a_read_only_key_adds_nothing() {
-    let (store, server) = Server::on_file();
+    let store = Store::sqlite();
+    let server = Launch::on(&store).flag("--shutdown-grace", "0s").start();
     let first_key = store.folder().join("petstore.db.key");
     assert!(!first_key.exists(), "the environment brings a key, so none is made");
     let made = store.keys(&["create", "report", "--read-only"]);
@@ -71,6 +72,11 @@ fn a_read_only_key_adds_nothing() {
         client.add(&pet("Rex")).key(&raised).send().refuses(401, "unauthorized");
     }
     server.client().add(&pet("Rex")).key(&full).send().is(201);
+    // The last uses are stored also if the stop cuts connections off.
+    let mut open = server.raw();
+    open.send("GET /livez HTTP/1.1\r\n");
+    server.stop();
     let list = store.keys(&["list", "--output", "json"]).succeeds();
     assert_eq!(list.matches("\"read-only\"").count(), 2, "{list}");
+    assert!(!list.contains("\"lastUsedAt\": null") && list.contains("lastUsedAt"), "{list}");
 }

@@ -29,19 +29,6 @@ fn only_the_stop_signals_stop_a_service() {
 }
 
 #[test]
-fn a_hangup_during_a_stop_cuts_nothing_off() {
-    let mut server = Server::in_memory();
-    let mut open = server.raw();
-    open.send("GET /livez HTTP/1.1\r\n");
-    server.signal("TERM");
-    wait::until("the service drains", || server.log().contains("stopping"));
-    server.signal("HUP");
-    open.send("host: petstore\r\n\r\n");
-    open.answer("GET", "/livez").is(200);
-    assert_eq!(server.exit(), Some(0), "{}", server.log());
-}
-
-#[test]
 fn the_key_is_read_again_without_a_signal_and_stays_while_its_file_has_none() {
     let store = Store::memory();
     let file = store.write("key", FIRST);

@@ -43,7 +43,7 @@ fn keys(line: &str) -> KeysCommand {
     command
 }
 
-fn refusal(line: &str) -> String {
+pub(crate) fn refusal(line: &str) -> String {
     let args = words(line);
     let sources = Sources::read(&args, &definition()).unwrap();
     one_line(super::parse(&sources).map(drop).unwrap_err(), &sources)
@@ -254,6 +254,10 @@ fn a_refusal_is_one_line_with_a_remedy() {
         ),
     ] {
         assert_eq!(refusal(line), expected);
+    }
+    for flag in ["public-url", "staging-url", "cors-origin", "trusted-proxy", "metrics-listen"] {
+        let refusal = refusal(&format!("petstore serve --{flag} no/where"));
+        assert!(refusal.contains(&format!("'no/where' for '--{flag} <")), "{refusal}");
     }
 }
 

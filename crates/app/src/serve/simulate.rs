@@ -108,7 +108,7 @@ impl PetService for Simulated {
 mod tests {
     use std::{sync::Arc, time::Duration};
 
-    use petstore_domain::{MockPetService, PetId, PetService as _, Versioned};
+    use petstore_domain::{MockPetService, PetId, PetService as _, Versioned, mocks::new_pet};
     use tokio::time::Instant;
 
     use super::{Simulated, Simulation, parse};
@@ -164,5 +164,8 @@ mod tests {
         assert_eq!(began.elapsed(), Duration::ZERO);
         store.get(PetId(1)).await.unwrap_err();
         assert_eq!(began.elapsed(), latency);
+        // The simulated service has no `add`: a call would panic.
+        store.add(new_pet("Rex"), None).await.unwrap_err();
+        assert_eq!(began.elapsed(), 2 * latency);
     }
 }

@@ -1,4 +1,9 @@
-use std::{ffi::OsString, fs, sync::Arc, time::Duration};
+use std::{
+    ffi::OsString,
+    fs,
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
 
 use petstore_domain::{MockKeyStore, ServiceKey};
 use petstore_memory::MemoryStore;
@@ -7,11 +12,11 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     Config, run,
-    service_manager::ping_every,
+    service_manager::{extending, ping_every},
     tls::tests::{Files, record_events},
 };
 use crate::{
-    cli::{self, Command, tests::definition},
+    cli::{self, Command, tests},
     stores::{OpenStore, StoreArg, tests::OpensWith},
     system::Failure,
 };
@@ -38,8 +43,12 @@ fn with_broken_task() -> OpenStore {
     sound().with_panic_token(panicked)
 }
 
-fn opening(store: fn() -> OpenStore) -> StoreArg {
-    StoreArg { location: Arc::new(OpensWith(move || Ok(store()))), is_persistent: true }
+/// Names a store. If it `is_late`, attempts to open it fail for a moment.
+fn opening(store: fn() -> OpenStore, is_late: bool) -> StoreArg {
+    let (first, moment) = (OnceLock::new(), Duration::from_millis(100));
+    let fails = move || is_late && first.get_or_init(time::Instant::now).elapsed() < moment;
+    let open = move || if fails() { Err("it is away".into()) } else { Ok(store()) };
+    StoreArg { location: Arc::new(OpensWith(open)), is_persistent: true }
 }
 
 #[tokio::test]
@@ -50,8 +59,8 @@ async fn a_service_stops_with_a_failure_if_a_task_panics() {
         (sound, Some(with_broken_task as fn() -> _)),
     ] {
         let mut config = config("petstore serve --listen 127.0.0.1:0");
-        config.args.store.store = opening(store);
-        config.args.next_store = next.map(opening);
+        config.args.store.store = opening(store, false);
+        config.args.next_store = next.map(|next| opening(next, true));
         config.service_key = ServiceKey::parse("a-key-of-24-characters-x").ok();
         let ended = time::timeout(Duration::from_mins(1), run(config, Vec::new())).await;
         let Ok(Err(Failure::Runtime(why))) = ended else {
@@ -63,7 +72,7 @@ async fn a_service_stops_with_a_failure_if_a_task_panics() {
 
 pub(super) fn config(words: &str) -> Config {
     let words: Vec<_> = words.split_whitespace().map(OsString::from).collect();
-    let settings = cli::Sources::read(&words, &definition()).unwrap();
+    let settings = cli::Sources::read(&words, &tests::definition()).unwrap();
     let Command::Serve(args) = cli::parse(&settings).unwrap() else { panic!() };
     Config::read(*args).unwrap()
 }
@@ -90,32 +99,34 @@ fn as_settings(flags: &str) -> String {
     settings.collect()
 }
 
-/// A flag for each limit, and a value that is not the default.
-const LIMITS: [(&str, &str); 13] = [
-    ("header-timeout", "7s"),
-    ("idle-timeout", "7s"),
-    ("body-timeout", "7s"),
-    ("write-timeout", "7s"),
-    ("request-timeout", "7s"),
-    ("shutdown-delay", "7s"),
-    ("shutdown-grace", "7s"),
-    ("max-connections", "70000"),
-    ("max-body", "70000"),
-    ("max-buffered-bodies", "70000"),
-    ("max-buffered-answers", "70000"),
-    ("page-cache", "70000"),
-    ("rate-limit", "70000"),
+/// A flag for each limit, a value that is not the default, a value that is too large, and the allowed values.
+const LIMITS: [(&str, &str, [&str; 2]); 13] = [
+    ("header-timeout", "7s", ["25h", "1ms to 24h"]),
+    ("idle-timeout", "7s", ["25h", "1ms to 24h"]),
+    ("body-timeout", "7s", ["25h", "1ms to 24h"]),
+    ("write-timeout", "7s", ["25h", "1ms to 24h"]),
+    ("request-timeout", "7s", ["25h", "1ms to 24h"]),
+    ("shutdown-delay", "7s", ["25h", "0s to 24h"]),
+    ("shutdown-grace", "7s", ["25h", "0s to 24h"]),
+    ("max-connections", "70000", ["1000001", "1 to 1000000"]),
+    ("max-body", "70000", ["17MiB", "1B to 16MiB"]),
+    ("max-buffered-bodies", "70000", ["65GiB", "0 to 64GiB"]),
+    ("max-buffered-answers", "70000", ["65GiB", "0 to 64GiB"]),
+    ("page-cache", "70000", ["65GiB", "0 to 64GiB"]),
+    ("rate-limit", "70000", ["1000001", "1 to 1000000"]),
 ];
 
 #[test]
 fn the_flag_of_a_limit_sets_the_field_of_its_name() {
-    for (flag, value) in LIMITS {
+    for (flag, value, [too_large, allowed]) in LIMITS {
         let limits = config(&format!("petstore serve --{flag} {value}")).settings.limits;
         let shown = format!("{limits:?}").replace("Some(", "");
         let field = format!(" {}: {value}", flag.replace('-', "_"));
         assert!(shown.contains(&field), "{shown} lacks {field}");
+        let refusal = tests::refusal(&format!("petstore serve --{flag} {too_large}"));
+        assert!(refusal.contains(&format!(" must be {allowed}")), "{flag}: {refusal}");
     }
-    let all = LIMITS.map(|(flag, value)| format!("--{flag} {value}")).join(" ");
+    let all = LIMITS.map(|(flag, value, _)| format!("--{flag} {value}")).join(" ");
     assert_eq!(config(&format!("petstore serve {all}")).settings.limits.max_body, 70_000);
 }
 
@@ -125,7 +136,7 @@ fn each_flag_of_serve_configures_something_and_is_a_key_of_the_settings_file() {
     fs::write(file.path(), "a-key-of-24-characters-x").unwrap();
     let key_file = format!("--api-key-file {}", file.path().display());
     let config = tempfile::NamedTempFile::new().unwrap();
-    let limits = LIMITS.map(|(flag, value)| format!("--{flag} {value}"));
+    let limits = LIMITS.map(|(flag, value, _)| format!("--{flag} {value}"));
     let others = [
         "--listen localhost:1",
         "--listen-backlog 7",
@@ -159,7 +170,7 @@ fn each_flag_of_serve_configures_something_and_is_a_key_of_the_settings_file() {
         let by_file = configured(&format!("petstore serve --config {}", config.path().display()));
         assert_eq!(by_file, by_flag);
     }
-    let definition = definition();
+    let definition = tests::definition();
     let serve = definition.find_subcommand("serve").unwrap().get_arguments();
     let all = serve
         .filter_map(|arg| arg.get_long())
@@ -208,4 +219,15 @@ async fn the_watchdog_is_pinged_twice_in_each_of_its_intervals() {
     let almost_ten = Duration::from_secs(10 * 30 - 1);
     let _ = timeout(almost_ten, ping_every(limit, || pings += 1)).await;
     assert_eq!(pings, 20);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_start_is_extended_at_the_end_of_each_interval_in_which_it_advances() {
+    let (mut intervals, mut extensions) = (0, 0);
+    let advances = || {
+        intervals += 1;
+        intervals % 2 == 0
+    };
+    extending(time::sleep(Duration::from_secs(26)), advances, || extensions += 1).await;
+    assert_eq!((intervals, extensions), (5, 2));
 }

@@ -65,7 +65,7 @@ fn left(folder: &TempDir) -> (Vec<String>, Option<String>) {
 #[tokio::test]
 async fn the_key_file_of_an_interrupted_start_is_used() {
     let secret = ApiKeySecret::from_entropy(&[7; 32]);
-    let text = format!("{}\n", secret.expose());
+    let text = format!("{}\r\n", secret.expose());
     let ((folder, file), admin) = (place(), MemoryStore::new());
     fs::write(&file, &text).unwrap();
     first(&admin, Some(&file), &mut Recorded::default()).await.unwrap();

@@ -34,9 +34,13 @@ fn a_key_comes_from_the_variable_or_from_the_file() {
 fn an_invalid_key_is_wrong_usage_and_is_not_quoted() {
     for content in ["", "short", &format!("{KEY}\n\n"), &format!(" {KEY}")] {
         let from_variable = read(Some(OsStr::new(content)), None).map(|(key, _)| key);
-        for refusal in [from_variable, from_file(content.as_bytes())] {
+        for (refusal, source) in [
+            (from_variable, "PETSTORE_API_KEY does not"),
+            (from_file(content.as_bytes()), "the API key file /"),
+        ] {
             let Err(Failure::Usage(line)) = refusal else { panic!("{content:?}") };
             assert!(line.ends_with("16 to 1024 characters, all of them visible ASCII"));
+            assert!(line.starts_with(source), "{line}");
             assert!(content.is_empty() || !line.contains(content.trim()), "{line}");
         }
     }

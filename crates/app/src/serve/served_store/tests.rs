@@ -96,21 +96,24 @@ async fn a_late_store_without_handover_ports_is_closed() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_next_store_without_handover_ports_is_closed_each_time() {
-    let [first, next] = [(); 2].map(|()| Arc::<Counts>::default());
-    let opening = opening(memory(&first, true, true), memory(&next, false, false));
-    let tasks = Handle::current().metrics().num_alive_tasks();
-    let served = ServedStore::open(opening).await.unwrap();
-    timeout(Duration::from_mins(1), async {
-        while next.both().1 < 3 {
-            tokio::time::sleep(Duration::from_millis(10)).await;
-        }
-    })
-    .await
-    .unwrap();
-    served.close().await;
-    let (opened, closed) = next.both();
-    assert!(closed == opened || closed + 1 == opened, "{opened} opened, {closed} closed");
-    assert_eq!(first.both(), (4, 3));
-    assert_eq!(Handle::current().metrics().num_alive_tasks(), tasks);
+async fn a_next_store_is_closed_at_the_end_and_each_time_without_handover_ports() {
+    for has_ports in [false, true] {
+        let [first, next] = [(); 2].map(|()| Arc::<Counts>::default());
+        let opening = opening(memory(&first, true, true), memory(&next, has_ports, false));
+        let tasks = Handle::current().metrics().num_alive_tasks();
+        let served = ServedStore::open(opening).await.unwrap();
+        timeout(Duration::from_mins(1), async {
+            let is_open = || served.stores.opened[1].borrow().is_some();
+            while first.both().0 < 4 || !is_open() && next.both().0 < 3 {
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+        })
+        .await
+        .unwrap();
+        served.close().await;
+        let (opened, closed) = next.both();
+        assert!(closed == opened || !has_ports && closed + 1 == opened, "{opened} {closed}");
+        assert_eq!(first.both(), (4, 3));
+        assert_eq!(Handle::current().metrics().num_alive_tasks(), tasks);
+    }
 }

@@ -57,7 +57,9 @@ fn every_supported_kind_of_key_is_accepted() {
         let files = Files::new("", key);
         let path = files.files.key.to_str().unwrap();
         let words = format!("req -x509 -new -subj /CN=localhost -key {path}");
-        fs::write(&files.files.certificate, openssl(&words).unwrap()).unwrap();
+        // Text around the blocks may have any encoding.
+        let certificate = [b"# \xe9\n", &*openssl(&words).unwrap()].concat();
+        fs::write(&files.files.certificate, certificate).unwrap();
         assert_eq!(files.refusal(), None, "{words}");
     }
 }
@@ -86,7 +88,6 @@ fn the_error_for_a_damaged_key_quotes_no_part_of_it() {
     let ill_formed = "the file is not well-formed PEM";
     for (damaged, reason) in [
         (key.replace('\n', ""), ill_formed),
-        (key.replace('\n', " "), ill_formed),
         (key.replace('\n', "\\n"), ill_formed),
         (key.replace("-----\n", "----- "), ill_formed),
         (lines[..lines.len() - 1].join("\n"), ill_formed),
