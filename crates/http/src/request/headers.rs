@@ -114,7 +114,7 @@ mod tests {
     #[test]
     fn a_content_coding_is_refused() {
         for (codings, is_accepted) in [
-            (&["identity"][..], true),
+            (&["Identity"][..], true),
             (&["identity", "gzip"], false),
             (&["identity, gzip"], false),
             (&["gzip"], false),

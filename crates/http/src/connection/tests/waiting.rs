@@ -98,6 +98,20 @@ async fn above_half_of_the_bound_an_unread_stream_is_reset_after_a_second() {
         while !matches!(read_frame(&mut client).await, Some((RESET, ..)) | None) {}
         assert!(is_about(began.elapsed(), limit), "{streams} {others}: {:?}", began.elapsed());
     }
+    // Over HTTP/1, one unread answer uses less than half, and two use more.
+    for (answers, limit) in [(1, WRITE), (2, SECOND)] {
+        let (service, began) = (service(4 * LARGE, WRITE), Instant::now());
+        let (mut clients, mut tasks) = (Vec::new(), Vec::new());
+        for _ in 0..answers {
+            let (mut client, task) = connect_in(&service, 1000);
+            client.write_all(GET_LARGE.as_bytes()).await.unwrap();
+            sleep(TICK / 2).await;
+            clients.push(client);
+            tasks.push(task);
+        }
+        tasks.remove(0).await.unwrap();
+        assert!(is_about(began.elapsed(), limit), "{answers}: {:?}", began.elapsed());
+    }
 }
 
 #[tokio::test(start_paused = true)]

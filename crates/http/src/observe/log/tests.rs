@@ -163,6 +163,8 @@ async fn the_access_log_setting_decides_the_lines_of_failed_handshakes() {
         }
         advance(Duration::from_secs(1)).await;
         fail(NOT_TLS);
+        let counts = &observer.metrics.as_ref().unwrap().series.handshake_failures;
+        assert_eq!(counts.with_label_values(&[NOT_TLS]).get(), 51, "{choice:?}");
         let lines = lines.take();
         assert_eq!(
             lines.iter().any(|(_, line)| line.contains("unwritten=40")),

@@ -17,12 +17,13 @@ use crate::{
 
 const MILLI: Duration = Duration::from_millis(1);
 
-/// Returns a service with this limit of connections, a request timeout of 2 s and no shutdown delay.
+/// Returns a service with this limit of connections, a request timeout of 2 s, no shutdown delay and no limit of bodies.
 fn service(max_connections: usize) -> Arc<State> {
     let limits = Limits {
         request_timeout: Duration::from_secs(2),
         max_connections: NonZeroUsize::new(max_connections).unwrap(),
         shutdown_delay: Duration::ZERO,
+        max_buffered_bodies: usize::MAX,
         ..Limits::default()
     };
     Arc::new(State::new(unused_ports(), Settings { limits, ..Settings::default() }, None))

@@ -104,6 +104,7 @@ fn if_none_match_is_a_list_compared_weakly() {
         assert_eq!(matches(&headers, &tag), expected, "{sent}");
     }
     assert!(!matches(&HeaderMap::new(), &tag));
+    assert!(matches(&headers_of(&IF_NONE_MATCH, &["\"x\"", "\"a.b\""]), &tag));
 }
 
 /// The expected digests come from the C library of XXH3, by the Python package `xxhash`.
