@@ -171,7 +171,6 @@ mod tests {
             format!("00-{TRACE}-{PARENT}"),
             format!("00-{TRACE}-{PARENT}-1"),
             format!("00-{TRACE}-{PARENT}-01-"),
-            format!("00-{TRACE}-{PARENT}-01 "),
             format!("ff-{TRACE}-{PARENT}-01"),
             format!("01-{TRACE}-{PARENT}-01extra"),
             format!("0-{TRACE}-{PARENT}-001"),

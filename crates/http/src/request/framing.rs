@@ -141,14 +141,11 @@ mod tests {
     fn every_header_and_target_has_a_name_or_an_address_with_or_without_a_port() {
         for (host, is_good) in [
             ("a", true),
-            ("a:", true),
             ("pets.example:8443", true),
             ("[::1]:8080", true),
             ("[fe80::1%25eth0]", false),
             ("a%20b", true),
-            ("a b", false),
             ("user:secret@a:80", false),
-            ("@a", false),
             ("a:port", false),
             ("a:65536", true),
             (":80", false),

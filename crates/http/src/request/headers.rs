@@ -92,8 +92,6 @@ mod tests {
             ("", false),
             ("text/plain", false),
             ("application/jsonx", false),
-            ("application/problem+json", false),
-            ("application/*", false),
             ("application/json; charset=", false),
             ("application/json; charset=utf-16", false),
             ("application/json; charset; profile=x", false),

@@ -63,23 +63,6 @@ async fn unchanged(state: &State, path: &str, tag: &str) {
 }
 
 #[tokio::test]
-async fn a_tag_or_an_asterisk_matches_an_animal_but_no_missing_animal() {
-    for version in [None, Some(VERSION)] {
-        let state = state(with_rex(version), GetPetSunset::Off);
-        let first = ask(&state, request(&Method::GET, "/v1/pets/7", &[], "")).await;
-        let tag = first.header("etag").unwrap();
-        unchanged(&state, "/v1/pets/7", tag).await;
-        for condition in [tag, "*"] {
-            for (path, status) in [("/v1/pets/7", 304), ("/v1/pets/8", 404)] {
-                let headers = [("if-none-match", condition)];
-                let answer = ask(&state, request(&Method::GET, path, &headers, "")).await;
-                assert_eq!(answer.status.as_u16(), status, "{version:?} {condition} {path}");
-            }
-        }
-    }
-}
-
-#[tokio::test]
 async fn a_large_animal_is_sent_in_gzip_with_the_name_of_the_coding_and_both_forms_are_weighed() {
     let large = Pet { name: PetName::parse("🐶".repeat(255)).unwrap(), ..rex() };
     let mut pets = MockPetService::new();

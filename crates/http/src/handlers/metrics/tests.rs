@@ -91,7 +91,8 @@ async fn the_metrics_listener_reports_in_time_that_a_hanging_store_is_not_ready(
         assert!(line.contains(field), "{line}");
     }
     // A refusal is no failure.
-    let refused = get("/nothing", SlowPets::default(), Keys { hang: false, named: Vec::new() }).await;
+    let refused =
+        get("/nothing", SlowPets::default(), Keys { hang: false, named: Vec::new() }).await;
     assert_eq!((refused.status().as_u16(), lines.take().len()), (404, 0));
 }
 
