@@ -147,7 +147,6 @@ mod tests {
             ("a%20b", true),
             ("user:secret@a:80", false),
             ("a:port", false),
-            ("a:65536", true),
             (":80", false),
         ] {
             for version in [Version::HTTP_10, Version::HTTP_11, Version::HTTP_2] {

@@ -90,7 +90,6 @@ mod tests {
             ("application/json; profile=\"a\\\";\\\\\"; charset=utf-8", true),
             ("application/json;", true),
             ("", false),
-            ("text/plain", false),
             ("application/jsonx", false),
             ("application/json; charset=", false),
             ("application/json; charset=utf-16", false),

@@ -9,7 +9,7 @@ use hyper::{Method, StatusCode};
 use petstore_domain::{CatalogueVersion, MockPetService, Pet, PetName, PetPage, Versioned};
 use petstore_json::pet_to_json;
 
-use super::{MEDIA_TYPE, VERSION, ask, page, request, rex, state, with_rex};
+use super::{MEDIA_TYPE, VERSION, ask, page, request, rex, state};
 use crate::{settings::GetPetSunset, state::State};
 
 #[tokio::test]

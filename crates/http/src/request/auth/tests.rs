@@ -12,7 +12,7 @@ use crate::{
     request::tests::headers_of,
     response::error::{ApiError, ErrorCode},
     settings::{Limits, Settings},
-    state::{MAX_WAITING_REFUSALS, State, tests::unused_ports},
+    state::{State, tests::unused_ports},
 };
 
 const MILLI: Duration = Duration::from_millis(1);
