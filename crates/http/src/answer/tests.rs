@@ -8,8 +8,8 @@ use std::{sync::Arc, time::Duration};
 use bytes::Bytes;
 use hyper::{HeaderMap, Method, Request, StatusCode};
 use petstore_domain::{
-    Added, ApiKeySecret, CatalogueVersion, Idempotency, MockAuthenticator, MockPetService, Pet,
-    PetId, PetPage, PetService, Versioned,
+    Added, ApiKeySecret, CatalogueVersion, Idempotency, ManualClock, MockAuthenticator,
+    MockPetService, Pet, PetId, PetPage, PetService, Timestamp, Versioned,
     mocks::{idempotency, new_pet, predicate},
 };
 use tokio::time::{Instant, sleep, timeout};
@@ -233,7 +233,13 @@ async fn a_path_with_needless_escapes_is_the_same_address_and_needs_a_key_too() 
 async fn a_new_animal_has_a_location_until_get_pet_is_removed() {
     let caller = ApiKeySecret::new(KEY).digest();
     let once = Idempotency { caller, ..idempotency("once") };
-    for (sunset, location) in [(GetPetSunset::Off, Some("/v1/pets/7")), (GetPetSunset::Now, None)] {
+    let end = GetPetSunset::Date.ends_at().unwrap();
+    for (sunset, now, location) in [
+        (GetPetSunset::Off, end, Some("/v1/pets/7")),
+        (GetPetSunset::Date, Timestamp(0), Some("/v1/pets/7")),
+        (GetPetSunset::Date, end, None),
+        (GetPetSunset::Now, Timestamp(0), None),
+    ] {
         for (added, replayed) in
             [(Added::Created(rex()), None), (Added::Replayed(rex()), Some("true"))]
         {
@@ -243,7 +249,9 @@ async fn a_new_animal_has_a_location_until_get_pet_is_removed() {
                 .return_once(|_, _| Ok(added));
             let headers = [JSON, ("idempotency-key", "\"once\"")];
             let request = request(&Method::POST, "/v1/pets", &headers, REX);
-            let answer = ask(&state(pets, sunset), request).await;
+            let mut state = state(pets, sunset);
+            state.ports.clock = Arc::new(ManualClock::new(now));
+            let answer = ask(&state, request).await;
             assert_eq!(answer.status, StatusCode::CREATED);
             assert_eq!(answer.header("location"), location);
             assert_eq!(answer.header("idempotency-replayed"), replayed);
@@ -293,4 +301,11 @@ async fn a_slow_request_is_answered_503_at_its_time_limit() {
         // Timers count whole milliseconds.
         assert!(took.as_millis().abs_diff(5000) <= 2, "{took:?}");
     }
+    // A store without versions has no page in the cache.
+    assert_eq!(metrics.series.page_misses.get(), 2);
+    let began = Instant::now();
+    // Without memory for bodies, no request waits for the store.
+    state.body_memory.close();
+    let answer = ask(&state, request(&Method::POST, "/v1/pets", &[JSON], REX)).await;
+    assert_eq!((answer.status.as_u16(), began.elapsed()), (503, Duration::ZERO));
 }

@@ -254,10 +254,17 @@ mod tests {
     async fn a_body_may_end_early_at_once_only_if_memory_is_short() {
         for (max, waits_at_once) in [(2 * OVERHEAD, false), (2 * OVERHEAD - 1, true)] {
             let all = WaitingBodies::new(max);
-            let mut body = ConnectionMemory::new(all).try_begin().unwrap();
+            let connection = ConnectionMemory::new(all);
+            let mut body = connection.try_begin().unwrap();
             let mut context = Context::from_waker(Waker::noop());
             assert!(pin!(body.stalled(Duration::MAX / 4)).poll(&mut context).is_pending());
             assert_eq!(body.waiting.is_some(), waits_at_once, "{max}");
+            // A body that is larger than the memory ends as soon as it may.
+            drop(body);
+            let mut large = connection.try_begin().unwrap();
+            large.count(max);
+            large.wait(Arc::default());
+            assert_eq!(connection.all.bytes(), 0);
         }
     }
 }

@@ -242,11 +242,11 @@ fn register<C: Collector + Clone + 'static>(
 
 #[cfg(test)]
 mod tests {
-    use std::{io, iter};
+    use std::io;
 
     use tokio_rustls::rustls::{AlertDescription, Error, PeerIncompatible};
 
-    use super::{MAX_NAMES, Metrics, OTHERS, handshake_reason};
+    use super::handshake_reason;
 
     #[test]
     fn a_failed_handshake_has_a_reason() {
@@ -259,19 +259,5 @@ mod tests {
             assert_eq!(handshake_reason(&io::Error::other(error)), reason);
         }
         assert_eq!(handshake_reason(&io::ErrorKind::ConnectionReset.into()), "disconnected");
-    }
-
-    #[test]
-    fn a_thousand_names_have_series_of_their_own() {
-        let metrics = Metrics::new(iter::empty()).unwrap();
-        let calls = &metrics.series.deprecated;
-        for _ in 0..2 {
-            for key in 0..MAX_NAMES + 3 {
-                metrics.of_key(calls, &format!("key-{key}")).inc();
-            }
-        }
-        assert_eq!(calls.with_label_values(&["key-0"]).get(), 2);
-        assert_eq!(calls.with_label_values(&["key-999"]).get(), 2);
-        assert_eq!(calls.with_label_values(&[OTHERS]).get(), 6);
     }
 }

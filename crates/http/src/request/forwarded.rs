@@ -116,7 +116,7 @@ mod tests {
                 assert_eq!(found.as_deref(), expected, "{text}");
             }
         }
-        let lines = [("x-forwarded-for", "203.0.113.7"), ("x-forwarded-for", "10.0.0.2")];
+        let lines = ["198.51.100.1", "203.0.113.7", "10.0.0.2"].map(|it| ("x-forwarded-for", it));
         assert_eq!(seen(peer("10.0.0.1:1"), &lines).as_deref(), Some("203.0.113.7"));
     }
 

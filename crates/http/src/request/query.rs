@@ -145,7 +145,7 @@ mod tests {
             ("`offset`: unknown parameter; allowed are limit, status and cursor", "offset=3"),
             ("`Limit`: unknown parameter", "Limit=5"),
             ("``: unknown parameter", "=5"),
-            ("`a b c`: unknown parameter", "a%20b+c=5"),
+            ("`a b c`: unknown parameter", "a%20b+c=5 a+b+c=5"),
             ("`\u{fffd}`: unknown parameter", "%ff=5"),
         ];
         for (expected, queries) in table {

@@ -89,6 +89,8 @@ mod tests {
         let staging = json!({ "url": "https://staging.example/v1", "description": "Staging" });
         let public_url = Some("https://pets.example/v1".to_owned());
         let staging_url = Some("https://staging.example/v1".to_owned());
+        let last = Settings { staging_url: staging_url.clone(), ..Settings::default() };
+        assert_eq!(parsed(&last)["servers"], json!([staging]));
         let one = Settings { public_url, ..named };
         assert_eq!(parsed(&one)["servers"], json!([production]));
         let both = Settings { staging_url, ..one };

@@ -213,7 +213,7 @@ async fn connections_of_every_socket_are_counted_and_limited() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_drain_reports_the_connections_that_it_cuts_off() {
     let pets = SlowPets { takes: Duration::MAX, ..SlowPets::default() };
     let under_way = Arc::clone(&pets.under_way);
@@ -228,8 +228,10 @@ async fn a_drain_reports_the_connections_that_it_cuts_off() {
             sleep(Duration::from_millis(1)).await;
         }
     };
+    let began = Instant::now();
     let outcome = server.run(vec![listener.into()], shutdown).await;
     assert_eq!(outcome, DrainOutcome::CutOff { connections: 2 });
+    assert!(began.elapsed() >= limits.shutdown_delay + SHORT, "{:?}", began.elapsed());
 }
 
 #[tokio::test]

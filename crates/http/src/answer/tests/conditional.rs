@@ -9,7 +9,7 @@ use hyper::{Method, StatusCode};
 use petstore_domain::{CatalogueVersion, MockPetService, Pet, PetName, PetPage, Versioned};
 use petstore_json::pet_to_json;
 
-use super::{MEDIA_TYPE, VERSION, ask, page, request, rex, state, with_rex};
+use super::{MEDIA_TYPE, VERSION, ask, page, request, rex, state};
 use crate::{settings::GetPetSunset, state::State};
 
 #[tokio::test]
@@ -59,23 +59,6 @@ async fn unchanged(state: &State, path: &str, tag: &str) {
         assert_eq!(again.status, StatusCode::NOT_MODIFIED);
         assert_eq!(again.header("etag"), Some(tag));
         assert!(again.body.is_empty());
-    }
-}
-
-#[tokio::test]
-async fn a_tag_or_an_asterisk_matches_an_animal_but_no_missing_animal() {
-    for version in [None, Some(VERSION)] {
-        let state = state(with_rex(version), GetPetSunset::Off);
-        let first = ask(&state, request(&Method::GET, "/v1/pets/7", &[], "")).await;
-        let tag = first.header("etag").unwrap();
-        unchanged(&state, "/v1/pets/7", tag).await;
-        for condition in [tag, "*"] {
-            for (path, status) in [("/v1/pets/7", 304), ("/v1/pets/8", 404)] {
-                let headers = [("if-none-match", condition)];
-                let answer = ask(&state, request(&Method::GET, path, &headers, "")).await;
-                assert_eq!(answer.status.as_u16(), status, "{version:?} {condition} {path}");
-            }
-        }
     }
 }
 

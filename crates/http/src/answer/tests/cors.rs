@@ -38,7 +38,7 @@ fn service(origins: &[&str]) -> State {
 type Call = (Method, &'static str, (&'static str, &'static str), u16);
 
 /// Requests with answers of every kind: success, not modified, and refusals.
-const CALLS: [Call; 12] = [
+const CALLS: [Call; 13] = [
     (Method::GET, "/v1/pets/7", JSON, 200),
     (Method::HEAD, "/v1/pets/7", JSON, 200),
     (Method::GET, "/v1/pets/7", ("if-none-match", "*"), 304),
@@ -51,6 +51,7 @@ const CALLS: [Call; 12] = [
     (Method::POST, "/v1/pets", ("content-type", "text/plain"), 415),
     (Method::GET, "/openapi.json", JSON, 200),
     (Method::GET, "/docs", JSON, 200),
+    (Method::OPTIONS, "/docs", JSON, 405),
 ];
 
 /// Sends `asks`, one of [`CALLS`], with the header `Origin` if `origin` is given.
@@ -161,12 +162,14 @@ async fn a_preflight_needs_no_credential_and_is_answered_with_the_methods_of_its
     let stranger = preflight(&service, "/v1/pets", STRANGERS[0], "GET").await;
     assert_eq!((stranger.status.as_u16(), stranger.header("vary")), (401, Some("origin")));
     // Only an OPTIONS request that names the method of the next request is a preflight.
-    for (method, headers) in [
-        (Method::OPTIONS, &[("origin", APP)][..]),
-        (Method::GET, &[("origin", APP), ("access-control-request-method", "GET")]),
+    let asked = ("access-control-request-method", "GET");
+    for (method, headers, status) in [
+        (Method::OPTIONS, &[("origin", APP)][..], 401),
+        (Method::GET, &[("origin", APP), asked], 401),
+        (Method::OPTIONS, &[("origin", APP), asked, ("host", "other")], 400),
     ] {
         let mut plain = request(&method, "/v1/pets", headers, "");
         plain.headers_mut().remove("authorization");
-        assert_eq!(ask(&service, plain).await.status, StatusCode::UNAUTHORIZED);
+        assert_eq!(ask(&service, plain).await.status, status, "{method} {headers:?}");
     }
 }

@@ -85,9 +85,15 @@ async fn the_metrics_listener_reports_in_time_that_a_hanging_store_is_not_ready(
     let pets = SlowPets { takes: Duration::MAX, ..SlowPets::default() };
     let answer = get("/readyz", pets, Keys { hang: false, named: Vec::new() }).await;
     assert_eq!((answer.status().as_u16(), began.elapsed().as_secs()), (503, 6));
-    let lines = lines.take();
-    let [(Level::ERROR, line)] = &lines[..] else { panic!("{lines:?}") };
-    assert!(line.contains(" environment=\"blue\" "), "{line}");
+    let written = lines.take();
+    let [(Level::ERROR, line)] = &written[..] else { panic!("{written:?}") };
+    for field in [" environment=\"blue\" ", "longer than 6s"] {
+        assert!(line.contains(field), "{line}");
+    }
+    // A refusal is no failure.
+    let refused =
+        get("/nothing", SlowPets::default(), Keys { hang: false, named: Vec::new() }).await;
+    assert_eq!((refused.status().as_u16(), lines.take().len()), (404, 0));
 }
 
 #[tokio::test(start_paused = true)]
