@@ -33,10 +33,12 @@ async fn a_session_has_the_settings_of_its_purpose_and_of_the_url() {
         let url = format!("{}?{query}", database.url);
         Connector::new(&PostgresConfig::parse(&url).unwrap()).unwrap()
     };
-    let own = connector("application_name=zoo&options=-c%20work_mem%3D123kB");
+    let options = "-c%20work_mem%3D123kB%20-c%20default_transaction_isolation%3Dserializable";
+    let own = connector(&format!("application_name=zoo&options={options}"));
     for (setting, calls, archive) in [
         ("application_name", "zoo", "zoo"),
         ("work_mem", "123kB", "123kB"),
+        ("transaction_isolation", "read committed", "read committed"),
         // The server gives up a client that has vanished.
         ("tcp_keepalives_idle", "10", "10"),
         ("tcp_keepalives_interval", "5", "5"),
@@ -66,6 +68,10 @@ async fn a_session_has_the_settings_of_its_purpose_and_of_the_url() {
             let found = shown(&connector(query), purpose, setting).await;
             assert_eq!(found, value, "{purpose:?} {setting} {query}");
         }
+        assert_eq!(
+            shown(&connector(&format!("{query}&call_timeout=700ms")), Calls, idle).await,
+            "700ms"
+        );
     }
 
     let name = database.url.rsplit_once('/').unwrap().1;

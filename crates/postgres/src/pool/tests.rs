@@ -70,6 +70,11 @@ async fn a_statement_is_tried_again_as_often_as_its_failure_permits() {
             assert_eq!(answer.is_ok(), succeeds, "{state} {failures}: {answer:?}");
         }
     }
+    // A connection that was in use when another one broke is not used again.
+    let in_use = pool.get().await.unwrap();
+    pool.drop_all();
+    drop(in_use);
+    assert_eq!(pool.activity().idle, 0);
 }
 
 /// A firewall may silently cut connections while the server still runs. A later call on such a connection would also

@@ -124,14 +124,19 @@ async fn rows_that_break_a_new_rule_are_named_and_nothing_is_changed() {
         "repeat('x', 256)",
     ];
     let insert = |name: &str| format!("INSERT INTO pet (name, category_id) VALUES ({name}, 1)");
-    for name in ["' x '", "repeat('ß', 255)", "chr(160) || 'a'", "chr(128021)"].iter().chain(&bad)
+    for name in ["' x '", "repeat('ß', 255)", "chr(160) || 'a'", "chr(128021)"]
+        .iter()
+        .chain(&bad)
+        .chain(&bad)
     {
         old.sql(&insert(name)).unwrap();
     }
     for mode in [UpgradeMode::DryRun, UpgradeMode::Run, UpgradeMode::Force] {
         let refusal = run(&old, mode, &STEPS).await.unwrap_err();
-        for id in 1..=12 {
-            assert_eq!(refusal.contains(&format!("animal {id} (")), id > 5, "{id}: {refusal}");
+        // The error names ten rows at most.
+        for id in 1..=19 {
+            let is_named = refusal.contains(&format!("animal {id} ("));
+            assert_eq!(is_named, (6..=15).contains(&id), "{id}: {refusal}");
         }
         assert_eq!(record(&old), "{\"version\": 2}");
     }

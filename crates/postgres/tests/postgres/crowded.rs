@@ -37,4 +37,8 @@ async fn calls_share_the_connections_that_the_server_allows() {
     add_key(&*store, new_key(1, "web")).await.unwrap();
     store.snapshot().await.unwrap().counts().await.unwrap();
     assert_eq!(all(&store).await.len(), 2);
+    let hasty = open(&format!("{}?pool_timeout=300ms", role.url())).await;
+    database.sql(&format!("ALTER ROLE {} CONNECTION LIMIT 0", role.name)).unwrap();
+    let refused = hasty.list(query(1, None)).await.unwrap_err().to_string();
+    assert!(refused.contains("too many connections for role"), "{refused}");
 }

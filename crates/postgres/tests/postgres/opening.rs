@@ -8,7 +8,7 @@ use std::{
 
 use petstore_domain::{Archive as _, HighestIds, PetId, PetRepository, StoreError};
 use petstore_postgres::{OpenSettings, PostgresConfig, PostgresStore};
-use petstore_storage::UpgradeMode;
+use petstore_storage::{Severity, UpgradeMode};
 use petstore_testing::{Database, needs};
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
@@ -60,6 +60,9 @@ async fn a_missing_store_is_created_only_on_request_in_the_schema_of_the_url() {
         let findings = store.inspect().await.unwrap();
         let found = |subject| findings.iter().find(|finding| finding.subject == subject).unwrap();
         assert_eq!(found("indexes").detail, indexes, "{url}");
+        let severity = if indexes.starts_with("all") { Severity::Ok } else { Severity::Error };
+        assert_eq!(found("indexes").severity, severity, "{url}");
+        assert!(store.database_bytes().await.unwrap() > 1_000_000, "{url}");
         // The settings of the test server.
         let durability = "fsync is off, full_page_writes is off, synchronous_commit is on: a power";
         assert!(found("durability").detail.starts_with(durability), "{findings:?}");
@@ -129,9 +132,12 @@ async fn a_role_without_the_right_to_change_tables_can_use_an_upgraded_store() {
     assert!(refusal.contains(owner) && !refusal.contains("secret"), "{refusal}");
     let config = PostgresConfig::parse(&database.url).unwrap();
     // A session of another role, such as a monitor, does not prevent an upgrade.
-    let (_monitor, wire) = tokio_postgres::connect(&role.url(), NoTls).await.unwrap();
+    let (monitor, wire) = tokio_postgres::connect(&role.url(), NoTls).await.unwrap();
     tokio::spawn(wire);
     PostgresStore::upgrade(&config, UpgradeMode::Run).await.unwrap();
+    let old = "SELECT version FROM catalogue WHERE only_row = 1";
+    let refusal = monitor.query(old, &[]).await.unwrap_err().as_db_error().unwrap().to_string();
+    assert!(refusal.contains("was upgraded for petstore 2.0.0"), "{refusal}");
     let nothing = PostgresStore::upgrade(&theirs, UpgradeMode::Run).await.unwrap().unwrap();
     assert_eq!(nothing.steps, []);
     add(&open(&role.url()).await, "Rex").await;
