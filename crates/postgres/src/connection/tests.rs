@@ -46,10 +46,6 @@ async fn dropping_a_connection_during_a_statement_cuts_it_off() {
     assert!(time::timeout(Duration::from_millis(200), statement).await.is_err());
     assert_eq!(tasks(), 1);
     drop(connection);
-    let ends = async {
-        while tasks() > 0 {
-            time::sleep(Duration::from_millis(100)).await;
-        }
-    };
-    time::timeout(Duration::from_secs(20), ends).await.unwrap();
+    time::sleep(Duration::from_secs(2)).await;
+    assert_eq!(tasks(), 0);
 }

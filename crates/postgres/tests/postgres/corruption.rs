@@ -62,11 +62,8 @@ async fn a_broken_key_is_named_and_the_others_work() {
     let unreadable = "ALTER TABLE api_key ALTER prefix DROP NOT NULL; \
          UPDATE api_key SET prefix = NULL WHERE name = 'b'";
     database.sql(unreadable).unwrap();
-    let corrupt = load_keys(&store).await.unwrap().corrupt;
-    assert_eq!((corrupt[0].id, corrupt[0].name.as_deref()), (Some(keys[1].id), Some("b")));
-    let short = "UPDATE api_key SET digest = '\\x00', prefix = 'pst_' WHERE name = 'b'";
-    database.sql(short).unwrap();
-    let named = Corruption::new(format!("API key {}", keys[1].id.0), "a digest has 32 bytes");
+    let rule = "error deserializing column 3: a Postgres value was `NULL`";
+    let named = Corruption::new(format!("API key {}", keys[1].id.0), rule);
     let found = load_keys(&store).await.unwrap();
     assert_eq!(found.keys, [keys[0].clone(), keys[2].clone()]);
     let changes = store.load_changes(None).await.unwrap();
