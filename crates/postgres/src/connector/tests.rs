@@ -33,10 +33,12 @@ async fn a_session_has_the_settings_of_its_purpose_and_of_the_url() {
         let url = format!("{}?{query}", database.url);
         Connector::new(&PostgresConfig::parse(&url).unwrap()).unwrap()
     };
-    let own = connector("application_name=zoo&options=-c%20work_mem%3D123kB");
+    let options = "-c%20work_mem%3D123kB%20-c%20default_transaction_isolation%3Dserializable";
+    let own = connector(&format!("application_name=zoo&options={options}"));
     for (setting, calls, archive) in [
         ("application_name", "zoo", "zoo"),
         ("work_mem", "123kB", "123kB"),
+        ("transaction_isolation", "read committed", "read committed"),
         // The server gives up a client that has vanished.
         ("tcp_keepalives_idle", "10", "10"),
         ("tcp_keepalives_interval", "5", "5"),
@@ -55,10 +57,12 @@ async fn a_session_has_the_settings_of_its_purpose_and_of_the_url() {
     assert!(connection.prepare("SELECT 1").await.unwrap().is_some());
 
     let (statement, idle) = ("statement_timeout", "idle_in_transaction_session_timeout");
-    for query in ["pgbouncer=false", "pgbouncer=true"] {
+    for (query, idle_limit) in
+        [("pgbouncer=false", "2s"), ("pgbouncer=true", "2s"), ("call_timeout=700ms", "700ms")]
+    {
         for (purpose, setting, value) in [
             (Calls, statement, "4s"),
-            (Calls, idle, "2s"),
+            (Calls, idle, idle_limit),
             (Archive, statement, "2min"),
             (Archive, idle, "0"),
             (Upgrade, statement, "1h"),

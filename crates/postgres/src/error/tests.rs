@@ -67,7 +67,10 @@ async fn the_sqlstate_decides_on_the_connection_and_on_another_try() {
     let crowded = "; wait, or raise max_connections of the server, or lower pool_size";
     for (state, says) in [("55P03", locked), ("40P01", locked), ("53300", crowded)] {
         let raise = format!("DO $$ BEGIN RAISE 'as asked' USING ERRCODE = '{state}'; END $$");
-        assert_eq!(remedy(&connection.batch(&raise).await.unwrap_err()), says, "{state}");
+        let failure = connection.batch(&raise).await.unwrap_err();
+        let host = HostPort { host: "db".to_owned(), port: 5432 };
+        let connecting = StoreFailure::Connect(Arc::new([(host, failure.clone())]));
+        assert_eq!([remedy(&failure), remedy(&connecting)], [says; 2], "{state}");
     }
 }
 

@@ -139,6 +139,8 @@ async fn no_statement_reads_the_old_versions_of_the_state_that_a_snapshot_keeps(
         }
         let explain = format!("EXPLAIN (ANALYZE, BUFFERS) {sql}").leak();
         let plan = text(&connection.query(explain, &[]).await.unwrap());
+        let locks = [version::LOCK, &purge, &uses].contains(&sql);
+        assert!(plan.contains("LockRows") == locks || sql == add, "{sql}\n{plan}");
         let hits = plan.split("shared hit=").nth(1).and_then(|rest| rest.split([' ', '\n']).next());
         assert!(hits.is_none_or(|hits| hits.parse::<u32>().unwrap() < 30), "{sql}\n{plan}");
     }

@@ -10,7 +10,7 @@ use std::{
 use petstore_domain::StoreError;
 use petstore_testing::{Database, needs};
 
-use super::{MAX_TRIES, MAX_WAITING, Pool, lock};
+use super::{MAX_TRIES, MAX_WAITING, Pool};
 use crate::{config::PostgresConfig, connector::Connector, error::StoreFailure};
 
 fn pool(port: u16, query: &str) -> Pool {
@@ -19,11 +19,11 @@ fn pool(port: u16, query: &str) -> Pool {
 }
 
 #[tokio::test]
-async fn the_number_of_calls_that_wait_for_a_connection_is_bounded() {
+async fn the_calls_that_wait_for_a_connection_have_a_time_limit_and_a_bounded_number() {
     // The listener accepts connections and sends nothing, so no call gets a connection.
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = silent.local_addr().unwrap().port();
-    let pool = pool(port, "pool_size=1&pool_timeout=3600s");
+    let pool = pool(port, "pool_size=1&pool_timeout=300ms");
 
     let mut context = Context::from_waker(Waker::noop());
     let mut waiting = Vec::new();
@@ -36,18 +36,9 @@ async fn the_number_of_calls_that_wait_for_a_connection_is_bounded() {
     let is_full =
         |end: &Poll<_>| matches!(end, Poll::Ready(Err(StoreFailure::PoolQueueFull(MAX_WAITING))));
     assert!(is_full(&refused), "{refused:?}");
-    drop(waiting.pop());
+    let late = waiting.pop().unwrap().await.unwrap_err().to_string();
+    assert_eq!(late, "no connection was free within 300ms");
     assert!(pin!(pool.query("SELECT 1", &[])).poll(&mut context).is_pending());
-}
-
-#[tokio::test]
-async fn a_call_waits_for_a_connection_until_the_pool_timeout() {
-    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
-    let pool = pool(silent.local_addr().unwrap().port(), "pool_size=1&pool_timeout=300ms");
-    let (mut first, second) = (Box::pin(pool.query("SELECT 1", &[])), pool.query("SELECT 1", &[]));
-    assert!(first.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
-    let refused = second.await.unwrap_err().to_string();
-    assert_eq!(refused, "no connection was free within 300ms");
 }
 
 /// The server refuses the first tries. The sequence counts them, because a rollback does not reset it.
@@ -70,17 +61,11 @@ async fn a_statement_is_tried_again_as_often_as_its_failure_permits() {
             assert_eq!(answer.is_ok(), succeeds, "{state} {failures}: {answer:?}");
         }
     }
-}
-
-/// A firewall may silently cut connections while the server still runs. A later call on such a connection would also
-/// wait until its deadline, so the pool drops all connections.
-#[tokio::test]
-async fn no_connection_is_used_again_after_a_call_past_its_deadline() {
-    let pool = pool(1, "call_timeout=10ms");
-    let generation = || lock(&pool.state).generation;
-    pool.within_deadline(async { Ok(()) }).await.unwrap();
-    assert_eq!(generation(), 0);
-    let ended: Result<(), _> = pool.within_deadline(future::pending()).await;
-    assert!(matches!(ended, Err(StoreError::Unavailable(_))), "{ended:?}");
-    assert_eq!(generation(), 1);
+    // A firewall may silently cut connections. A later call on such a connection would also wait until its deadline.
+    let (idle, in_use) = (pool.get().await.unwrap(), pool.get().await.unwrap());
+    drop(idle);
+    let late: Result<(), _> = pool.within_deadline(future::pending()).await;
+    assert!(matches!(late, Err(StoreError::Unavailable(_))), "{late:?}");
+    drop(in_use);
+    assert_eq!(pool.activity().idle, 0);
 }

@@ -102,10 +102,13 @@ async fn an_upgraded_store_of_each_release_has_the_schema_of_a_new_store() {
         assert_eq!(versions, (plan.from + 1..=VERSION).collect::<Vec<_>>(), "{release}");
         assert_eq!(description(&old), description(&new), "{release}");
         assert_eq!((rows(&old), record(&old)), (before.0, record(&new)), "{release}");
+        // A store of a newer compatible release is used too.
+        let compatible = Step { oldest: VERSION, sql: "CREATE TABLE more (x int)", ..ALONE };
+        run(&old, UpgradeMode::Run, &with(compatible)).await.unwrap();
         let store = PostgresStore::connect(&config(&old)).await.unwrap();
         assert!(!load_keys(&store).await.unwrap().keys.is_empty(), "{release}");
         let again = run(&old, UpgradeMode::Run, &STEPS).await.unwrap();
-        let nothing = Upgrade { from: VERSION, steps: Vec::new(), saved_to: None };
+        let nothing = Upgrade { from: VERSION + 1, steps: Vec::new(), saved_to: None };
         assert_eq!(again, nothing, "{release}");
     }
 }
@@ -124,14 +127,22 @@ async fn rows_that_break_a_new_rule_are_named_and_nothing_is_changed() {
         "repeat('x', 256)",
     ];
     let insert = |name: &str| format!("INSERT INTO pet (name, category_id) VALUES ({name}, 1)");
-    for name in ["' x '", "repeat('ß', 255)", "chr(160) || 'a'", "chr(128021)"].iter().chain(&bad)
+    for name in ["' x '", "repeat('ß', 255)", "chr(160) || 'a'", "chr(128021)"]
+        .iter()
+        .chain(&bad)
+        .chain(&bad)
     {
         old.sql(&insert(name)).unwrap();
     }
     for mode in [UpgradeMode::DryRun, UpgradeMode::Run, UpgradeMode::Force] {
         let refusal = run(&old, mode, &STEPS).await.unwrap_err();
-        for id in 1..=12 {
-            assert_eq!(refusal.contains(&format!("animal {id} (")), id > 5, "{id}: {refusal}");
+        let first = "schema version 5 refuses animal 6 (its name is empty, too long, white space, or \
+             has control characters), animal 7 (";
+        assert!(refusal.starts_with(first), "{refusal}");
+        // The error names ten rows at most.
+        for id in 1..=19 {
+            let is_named = refusal.contains(&format!("animal {id} ("));
+            assert_eq!(is_named, (6..=15).contains(&id), "{id}: {refusal}");
         }
         assert_eq!(record(&old), "{\"version\": 2}");
     }
@@ -213,18 +224,6 @@ async fn a_running_process_of_an_older_release_neither_reads_nor_writes_and_gets
     assert_eq!(old.sql("SELECT count(*) FROM idempotency").unwrap().trim(), "1");
     let rights = old.sql("SELECT string_agg(rights, ' ' ORDER BY id) FROM api_key").unwrap();
     assert_eq!(rights.trim(), "full read-only");
-}
-
-#[needs(postgres)]
-#[tokio::test]
-async fn a_store_of_a_newer_compatible_release_is_used() {
-    let old = old().await;
-    let compatible = Step { oldest: VERSION, sql: "CREATE TABLE more (x int)", ..ALONE };
-    run(&old, UpgradeMode::Run, &with(compatible)).await.unwrap();
-    let store = PostgresStore::connect(&config(&old)).await.unwrap();
-    assert_eq!(load_keys(&store).await.unwrap().keys, []);
-    let nothing = PostgresStore::upgrade(&config(&old), UpgradeMode::Run).await.unwrap().unwrap();
-    assert_eq!((nothing.from, nothing.steps.len()), (VERSION + 1, 0));
 }
 
 #[needs(postgres)]

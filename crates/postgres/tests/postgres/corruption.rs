@@ -1,13 +1,13 @@
 //! Rows that break a rule, because somebody changed them by SQL.
 
 use petstore_domain::{
-    AddError, Archive, Corruption, KeyId, KeySelector, KeyStore as _, PetId, PetRepository,
-    StoreError, add_key, load_keys, revoke_keys, roll_key,
+    AddError, Archive, Corruption, Handover as _, KeyId, KeySelector, KeyStore as _, PetId,
+    PetRepository, StoreError, add_key, load_keys, revoke_keys, roll_key,
 };
 use petstore_postgres::PostgresStore;
 use petstore_testing::{Database, needs};
 
-use crate::support::{NOW, add, new_key, new_pet, open, query};
+use crate::support::{NOW, new_key, new_pet, open, query, request};
 
 async fn broken(store: &PostgresStore, id: PetId) -> String {
     match PetRepository::find(store, id).await {
@@ -21,10 +21,16 @@ async fn broken(store: &PostgresStore, id: PetId) -> String {
 async fn a_broken_animal_is_named_wherever_it_is_read() {
     let database = Database::create().unwrap();
     let store = open(&database.url).await;
-    let pet = add(&store, "Rex").await;
+    let once = Some(request("k", &new_pet("Rex")));
+    PetRepository::add(&store, new_pet("Rex"), once).await.unwrap();
+    database.sql("UPDATE idempotency SET fingerprint = '\\x00'").unwrap();
+    let again = PetRepository::add(&store, new_pet("Rex"), once).await.unwrap_err().to_string();
+    assert!(again.contains("an idempotency record of animal 1, which breaks the rule"), "{again}");
+    assert!(again.contains("1 bytes instead of 32"), "{again}");
+    let id = PetId(1);
     database.sql("ALTER TABLE pet DROP CONSTRAINT pet_name; UPDATE pet SET name = ' '").unwrap();
     assert_eq!(
-        broken(&store, pet.id).await,
+        broken(&store, id).await,
         "the store holds animal 1, which breaks the rule: its name must not be white space alone"
     );
     let listed = PetRepository::list(&store, query(20, None)).await;
@@ -34,7 +40,9 @@ async fn a_broken_animal_is_named_wherever_it_is_read() {
 
     database.sql("ALTER TABLE pet DROP CONSTRAINT pet_status_check").unwrap();
     database.sql("UPDATE pet SET name = 'Rex', status = 'gone'").unwrap();
-    assert!(broken(&store, pet.id).await.contains("its status must be one of"));
+    assert!(broken(&store, id).await.contains("its status must be one of"));
+    database.sql("ALTER TABLE pet ALTER name DROP NOT NULL; UPDATE pet SET name = NULL").unwrap();
+    assert!(broken(&store, id).await.contains("the store holds animal 1, which"));
 
     database.sql("ALTER TABLE pet ALTER id TYPE int").unwrap();
     let unprepared = open(&format!("{}?pgbouncer=true", database.url)).await;
@@ -51,8 +59,11 @@ async fn a_broken_key_is_named_and_the_others_work() {
     for (seed, name) in [(1, "a"), (2, "b"), (3, "c")] {
         keys.push(add_key(&store, new_key(seed, name)).await.unwrap());
     }
-    database.sql("UPDATE api_key SET digest = '\\x00' WHERE name = 'b'").unwrap();
-    let named = Corruption::new(format!("API key {}", keys[1].id.0), "a digest has 32 bytes");
+    let unreadable = "ALTER TABLE api_key ALTER prefix DROP NOT NULL; \
+         UPDATE api_key SET prefix = NULL WHERE name = 'b'";
+    database.sql(unreadable).unwrap();
+    let rule = "error deserializing column 3: a Postgres value was `NULL`";
+    let named = Corruption::new(format!("API key {}", keys[1].id.0), rule);
     let found = load_keys(&store).await.unwrap();
     assert_eq!(found.keys, [keys[0].clone(), keys[2].clone()]);
     let changes = store.load_changes(None).await.unwrap();
@@ -81,6 +92,9 @@ async fn a_broken_key_is_named_and_the_others_work() {
 async fn a_missing_version_is_corruption_and_nothing_is_added() {
     let database = Database::create().unwrap();
     let store = open(&database.url).await;
+    database.sql("UPDATE petstore_state SET identity = '\\x00'").unwrap();
+    let broken = store.state().await.unwrap_err().to_string();
+    assert!(broken.contains("1 bytes instead of 16"), "{broken}");
     database.sql("DELETE FROM petstore_state").unwrap();
     let listed = PetRepository::list(&store, query(20, None)).await;
     assert!(matches!(listed, Err(StoreError::Corrupt(_))), "{listed:?}");

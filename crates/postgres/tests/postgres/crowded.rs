@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use petstore_domain::{Archive as _, PetRepository, add_key};
+use petstore_domain::{Archive as _, PetId, PetRepository, add_key};
 use petstore_testing::{Database, needs};
 use tokio::task::JoinSet;
 
@@ -34,7 +34,15 @@ async fn calls_share_the_connections_that_the_server_allows() {
     add(&store, "Rex").await;
     let with_key = request("k", &new_pet("Rex"));
     PetRepository::add(&*store, new_pet("Rex"), Some(with_key)).await.unwrap();
+    // A repeat changes no animal, so it keeps the version.
+    let version = store.find(PetId(1)).await.unwrap().version;
+    PetRepository::add(&*store, new_pet("Rex"), Some(with_key)).await.unwrap();
+    assert_eq!(store.find(PetId(1)).await.unwrap().version, version);
     add_key(&*store, new_key(1, "web")).await.unwrap();
     store.snapshot().await.unwrap().counts().await.unwrap();
     assert_eq!(all(&store).await.len(), 2);
+    let hasty = open(&format!("{}?pool_timeout=300ms", role.url())).await;
+    database.sql(&format!("ALTER ROLE {} CONNECTION LIMIT 0", role.name)).unwrap();
+    let refused = hasty.list(query(1, None)).await.unwrap_err().to_string();
+    assert!(refused.contains("too many connections for role"), "{refused}");
 }

@@ -83,7 +83,7 @@ async fn calls_that_need_a_locked_table_fail_within_their_deadline() {
 async fn the_error_names_a_forgotten_transaction_that_blocks_additions() {
     let database = Database::create().unwrap();
     for parameters in ["pgbouncer=false", "pgbouncer=true"] {
-        let url = format!("{}?statement_timeout=3s&{parameters}", database.url);
+        let url = format!("{}?call_timeout=12s&{parameters}", database.url);
         let (store, other) = (open(&url).await, open(&url).await);
         let insert = "SET application_name = 'forgotten'; BEGIN; \
             INSERT INTO pet (name, category_id) VALUES ('Rex', 1)";

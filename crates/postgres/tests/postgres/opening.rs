@@ -8,7 +8,7 @@ use std::{
 
 use petstore_domain::{Archive as _, HighestIds, PetId, PetRepository, StoreError};
 use petstore_postgres::{OpenSettings, PostgresConfig, PostgresStore};
-use petstore_storage::UpgradeMode;
+use petstore_storage::{Severity, UpgradeMode};
 use petstore_testing::{Database, needs};
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
@@ -60,6 +60,9 @@ async fn a_missing_store_is_created_only_on_request_in_the_schema_of_the_url() {
         let findings = store.inspect().await.unwrap();
         let found = |subject| findings.iter().find(|finding| finding.subject == subject).unwrap();
         assert_eq!(found("indexes").detail, indexes, "{url}");
+        let is_error = found("indexes").severity == Severity::Error;
+        assert_eq!(is_error, indexes.starts_with("missing"), "{url}");
+        assert!(store.database_bytes().await.unwrap() > 1_000_000, "{url}");
         // The settings of the test server.
         let durability = "fsync is off, full_page_writes is off, synchronous_commit is on: a power";
         assert!(found("durability").detail.starts_with(durability), "{findings:?}");
@@ -129,9 +132,12 @@ async fn a_role_without_the_right_to_change_tables_can_use_an_upgraded_store() {
     assert!(refusal.contains(owner) && !refusal.contains("secret"), "{refusal}");
     let config = PostgresConfig::parse(&database.url).unwrap();
     // A session of another role, such as a monitor, does not prevent an upgrade.
-    let (_monitor, wire) = tokio_postgres::connect(&role.url(), NoTls).await.unwrap();
+    let (monitor, wire) = tokio_postgres::connect(&role.url(), NoTls).await.unwrap();
     tokio::spawn(wire);
     PostgresStore::upgrade(&config, UpgradeMode::Run).await.unwrap();
+    let old = "SELECT version FROM catalogue WHERE only_row = 1";
+    let refusal = monitor.query(old, &[]).await.unwrap_err().as_db_error().unwrap().to_string();
+    assert!(refusal.contains("was upgraded for petstore 2.0.0"), "{refusal}");
     let nothing = PostgresStore::upgrade(&theirs, UpgradeMode::Run).await.unwrap().unwrap();
     assert_eq!(nothing.steps, []);
     add(&open(&role.url()).await, "Rex").await;
@@ -158,12 +164,8 @@ async fn errors_of_opening_are_one_line_without_the_password() {
     let database = Database::create().unwrap();
     let place = database.url.split_once('@').unwrap().1;
     let nowhere = format!("{}/nowhere", place.split_once('/').unwrap().0);
-    let key = concat!(env!("CARGO_TARGET_TMPDIR"), "/one_line.pem");
-    std::fs::write(key, "-----BEGIN PRIVATE KEY----- aHVzaA==").unwrap();
-    let certificate = |path| format!("me:hush@{place}?sslmode=require&sslrootcert={path}");
     for (rest, expected, passes) in [
-        (certificate(key), "is not well-formed; name a PEM file", false),
-        (certificate("/no.pem"), "cannot be read", false),
+        (format!("me:hush@{place}?sslmode=require&sslrootcert=/no.pem"), "be read", false),
         (format!("me:hush@{nowhere}"), "role \"me\" does not exist", false),
         (format!("petstore:hush@{nowhere}"), "create it with CREATE DATABASE", false),
         ("me:hush@127.0.0.1:1/db".into(), "check that a server that takes writes runs there", true),

@@ -14,7 +14,8 @@ async fn only_changed_keys_are_read_again() {
     let store = open(&database.url).await;
     let insert = "INSERT INTO api_key (name, digest, prefix, rights, created_at) \
          SELECT 'web', sha256(random()::text::bytea), 'pst_1234', 'full', 1";
-    database.sql(&format!("{insert} FROM generate_series(1, 3)")).unwrap();
+    let last = "UPDATE api_key SET created_at = 1 WHERE id = 1";
+    database.sql(&format!("{insert} FROM generate_series(1, 3); {last}")).unwrap();
     let mut known = store.load_changes(None).await.unwrap();
     assert_eq!((known.rows.len(), known.sum), (3, known.sum_of_rows()));
     for (sql, changed) in [

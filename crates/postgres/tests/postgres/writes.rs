@@ -137,8 +137,11 @@ async fn each_write_of_animals_sets_petstore_writer() {
     let filling = state.next(Phase::Filling { from: StoreId([7; 16]) });
     assert!(store.change_state(state.revision, filling.clone()).await.unwrap());
     let pets = vec![new_pet("Rex").with_id(PetId(9000))];
-    let rows = Rows { pets, ..Rows::default() };
+    let record = request("k", &new_pet("Rex")).into_record(PetId(-9));
+    let rows = Rows { pets, records: vec![record], ..Rows::default() };
     assert_eq!(store.write_rows(WriterRole::Mover(filling.revision), rows).await.unwrap(), 1);
+    let first = store.snapshot().await.unwrap().records(None, 1).await.unwrap();
+    assert_eq!(first, [record]);
     // While the store is being filled, the database itself refuses every other write.
     let insert = "INSERT INTO pet (name, category_id) VALUES ('Rex', 1)";
     let refusal = database.sql(&format!(
