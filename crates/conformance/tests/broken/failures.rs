@@ -26,7 +26,7 @@ async fn a_failure_names_the_first_difference() {
              (Some(2), 60)",
         ),
         (
-            "a save of more than fifty keys is unavailable",
+            "a save of a hundred keys is unavailable",
             "unexpected error: the store cannot answer: the transaction is too large",
         ),
     ] {

@@ -228,9 +228,9 @@ pub(crate) const FLAWS: &[Flaw] = &[
             }
         });
     }),
-    Flaw::new("a save of more than fifty keys is unavailable", &[HUNDRED], |it| {
+    Flaw::new("a save of a hundred keys is unavailable", &[HUNDRED], |it| {
         it.save.replace(|store, (expected, changed, removed)| async move {
-            if changed.len() + removed.len() > 50 {
+            if changed.len() + removed.len() >= 100 {
                 return Err(StoreError::unavailable("the transaction is too large"));
             }
             store.save(expected, changed, removed).await
