@@ -42,7 +42,8 @@ async fn a_prefix_of_another_program_or_of_a_newer_release_is_refused() {
     add(&store).await;
     let schema = store.inspect().await.unwrap().remove(0);
     assert_eq!(schema, Finding::warning("schema", "version 4, of a newer release"));
-    put(&etcd, "newer/status/sold/8000000000000001", r#"{"name":"Rex","category":1}"#);
+    let pending = r#"{"name":"Rex","category":1,"status":"pending"}"#;
+    put(&etcd, "newer/status/sold/8000000000000001", &pending);
     let wrong = store.list(PetQuery { status: Some(PetStatus::Sold), ..PetQuery::default() }).await;
     assert!(matches!(wrong, Err(StoreError::Corrupt(_))), "{wrong:?}");
     put(&etcd, "newer/store", "nonsense");
@@ -51,6 +52,29 @@ async fn a_prefix_of_another_program_or_of_a_newer_release_is_refused() {
         broken.contains("the store holds the head of the store, which breaks the rule"),
         "{broken}"
     );
+}
+
+/// The node answers the first request, and no later request.
+#[tokio::test]
+async fn the_error_shows_the_only_answer_of_a_node() {
+    let refused =
+        "404 Not Found\r\nContent-Length: 32\r\n\r\n{\"code\":5,\"message\":\"Not Found\"}";
+    for (answer, end) in [
+        (refused, "/zoo: Not Found"),
+        ("503 Busy\r\nContent-Length: 0\r\n\r\n", "sslmode are right"),
+    ] {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("etcd://{}/zoo?call_timeout=2s", listener.local_addr().unwrap());
+        std::thread::spawn(move || {
+            let (mut stream, _) = listener.accept().unwrap();
+            assert!(stream.read(&mut [0; 1024]).unwrap() > 0);
+            write!(stream, "HTTP/1.1 {answer}").unwrap();
+            std::thread::park();
+        });
+        let line = try_open(&(url + "&request_timeout=1min"), true).await.unwrap_err();
+        let is_late = line.contains(": HTTP status 503);");
+        assert!(line.ends_with(end) && is_late == answer.starts_with("503"), "{line}");
+    }
 }
 
 #[tokio::test]
