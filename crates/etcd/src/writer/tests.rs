@@ -124,6 +124,19 @@ fn as_many_entries_as_a_transaction_holds_are_nested() {
 }
 
 #[tokio::test]
+async fn a_second_record_with_the_same_key_replaces_the_first_in_the_same_transaction() {
+    // The second request comes from an instance whose clock is two days ahead.
+    let both = [9, 2 * 86_400_000].map(|at| (pet(None), Some(request(1, &pet(None), at))));
+    let (adds, _callers) = adds(both.clone()).await;
+    let (outcomes, changes, _) = planned(&adds, &read(new_head(), Vec::new()));
+    assert!(outcomes.iter().all(|outcome| matches!(outcome, Ok(Added::Created(_)))));
+    for (pet, is_put) in [(1, false), (2, true)] {
+        let position = request(1, &both[0].0, 9).into_record(PetId(pet)).position();
+        assert_eq!(changes[&keys().recorded(position)].is_some(), is_put);
+    }
+}
+
+#[tokio::test]
 async fn a_corrupt_record_or_the_lack_of_a_free_identifier_fails_one_addition_alone() {
     let broken = KeyValue::new(&keys().record(&id(1)), b"[]".to_vec());
     let mut head = new_head();

@@ -66,7 +66,6 @@ async fn a_store_of_1_2_0_is_upgraded_and_has_everything() {
     assert_eq!(upgraded(&etcd, UpgradeMode::Run).await, (1, vec![2]));
     assert_eq!(upgraded(&etcd, UpgradeMode::Run).await, (2, vec![]));
     assert!(identity.is_some() && config.identity().await == identity);
-    // A restored snapshot has the same entries on another cluster.
     let cluster = status(&etcd)["header"]["cluster_id"].clone();
     assert!(identity.unwrap().starts_with(cluster.as_str().unwrap()));
     let store = open(&url(&etcd)).await;
