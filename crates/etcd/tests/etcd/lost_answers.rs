@@ -101,8 +101,8 @@ async fn an_addition_with_a_lost_answer_is_written_once_and_acknowledged() {
     assert_eq!(page(&other).await, added);
 }
 
-/// The head remembers the last 16 transactions. If an answer is lost, and that many others followed, a second addition
-/// could be a repeat. More others before the addition could hide it too.
+/// The head remembers the last 16 transactions. If an answer is lost beside more others than it remembers, a second
+/// addition could be a repeat.
 #[needs(etcd)]
 #[tokio::test(flavor = "multi_thread")]
 async fn an_addition_is_not_repeated_if_the_head_has_forgotten_it() {

@@ -48,10 +48,8 @@ async fn a_prefix_of_another_program_or_of_a_newer_release_is_refused() {
     assert!(matches!(wrong, Err(StoreError::Corrupt(_))), "{wrong:?}");
     put(&etcd, "newer/store", "nonsense");
     let broken = refusal(&newer).await;
-    assert!(
-        broken.contains("the store holds the head of the store, which breaks the rule"),
-        "{broken}"
-    );
+    let rule = "the store holds the head of the store, which breaks the rule";
+    assert!(broken.contains(rule), "{broken}");
 }
 
 /// The second node answers the first request at most.
