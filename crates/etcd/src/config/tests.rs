@@ -16,7 +16,7 @@ fn every_part_of_the_url_arrives() {
     assert_eq!(config.credential, Some(("me@home".to_owned(), "p:%".to_owned())));
     assert_eq!(config.prefix, "zoo/");
     assert_eq!(parse("etcd://h/d").credential, None);
-    let longest = "x".repeat(63);
+    let longest = "aZ09._-".repeat(9);
     assert_eq!(parse(&format!("etcd://h/{longest}")).prefix, longest + "/");
 }
 

@@ -74,6 +74,7 @@ fn the_error_for_a_corrupt_row_names_the_row() {
     let no_fingerprint = r#"{"fingerprint":"AAAA","pet":1,"at":1}"#;
     for (read, says) in [
         (pet("zoo/pets/x", "{}"), "animal x, which breaks the rule: its key ends with 16 digits"),
+        (pet("zoo/pets/7", "{}"), "animal 7, which breaks the rule: its key ends with 16 digits"),
         (pet(seven, "nonsense"), "animal 7, which breaks the rule: expected"),
         (pet(seven, no_name), "animal 7, which breaks the rule: its name must have"),
         (pet(seven, no_status), "its status must be one of"),
@@ -89,6 +90,8 @@ fn the_error_for_a_corrupt_row_names_the_row() {
     let corrupt = api_key(&entry("zoo/keys/8000000000000003", row)).unwrap_err();
     assert_eq!((corrupt.id, corrupt.name.as_deref()), (Some(KeyId(3)), Some("web")));
     assert_eq!(corrupt.corruption.what, "API key 3");
+    let unreadable = api_key(&entry("zoo/keys/8000000000000003", "[]")).unwrap_err();
+    assert_eq!((unreadable.id, unreadable.name), (Some(KeyId(3)), None));
 }
 
 #[test]

@@ -61,10 +61,8 @@ async fn transactions_are_as_large_as_the_node_permits() {
     assert_eq!(deleted, 60);
     restart(&etcd, 15);
     let refusal = refusal(&url).await;
-    assert!(
-        refusal.contains("--max-txn-ops=128, which is its default, or at least 16"),
-        "{refusal}"
-    );
+    let remedy = "--max-txn-ops=128, which is its default, or at least 16";
+    assert!(refusal.contains(remedy), "{refusal}");
 }
 
 #[needs(etcd)]

@@ -91,9 +91,13 @@ pub(crate) fn entries(etcd: &Etcd) -> Vec<(String, String)> {
     found.map(|entry| (text(&entry["key"]), text(&entry["value"]))).collect()
 }
 
+/// Returns the status of the first node.
+pub(crate) fn status(etcd: &Etcd) -> serde_json::Value {
+    let status = etcd.post(0, "/v3/maintenance/status", "{}").unwrap();
+    serde_json::from_str(&status).unwrap()
+}
+
 /// Returns the revision of the newest change.
 pub(crate) fn revision(etcd: &Etcd) -> u64 {
-    let status = etcd.post(0, "/v3/maintenance/status", "{}").unwrap();
-    let status: serde_json::Value = serde_json::from_str(&status).unwrap();
-    status["header"]["revision"].as_str().unwrap().parse().unwrap()
+    status(etcd)["header"]["revision"].as_str().unwrap().parse().unwrap()
 }

@@ -10,7 +10,7 @@ use petstore_storage::{Upgrade, UpgradeMode};
 use petstore_testing::{Etcd, needs};
 use serde_json::Value;
 
-use crate::support::{add, entries, open, page, put, refusal, replace, url};
+use crate::support::{add, entries, open, page, put, refusal, replace, status, url};
 
 /// Puts the entries of `tests/upgrades/1.2.0`, under the prefix `zoo`.
 fn restore(etcd: &Etcd) {
@@ -66,6 +66,8 @@ async fn a_store_of_1_2_0_is_upgraded_and_has_everything() {
     assert_eq!(upgraded(&etcd, UpgradeMode::Run).await, (1, vec![2]));
     assert_eq!(upgraded(&etcd, UpgradeMode::Run).await, (2, vec![]));
     assert!(identity.is_some() && config.identity().await == identity);
+    let cluster = status(&etcd)["header"]["cluster_id"].clone();
+    assert!(identity.unwrap().starts_with(cluster.as_str().unwrap()));
     let store = open(&url(&etcd)).await;
     has_everything(&store).await;
     assert_eq!(add(&store).await.id, PetId(1_000_014));

@@ -2,10 +2,10 @@
 //! of a check.
 
 use petstore_domain::{
-    AddError, ApiKey, ApiKeySecret, Archive as _, CategoryId, IdempotencyId, IdempotencyRecord,
-    IdempotencyRequest, KeyChanges, KeyId, KeyMark, KeyName, KeyStore as _, NewApiKey, NewPet,
-    PetId, PetName, PetRepository as _, PetStatus, Rows, SaveOutcome, StoreError, Timestamp,
-    WriterRole, load_keys,
+    AddError, ApiKey, ApiKeySecret, Archive as _, ArchiveError, CategoryId, IdempotencyId,
+    IdempotencyRecord, IdempotencyRequest, KeyChanges, KeyId, KeyMark, KeyName, KeyStore as _,
+    NewApiKey, NewPet, PetId, PetName, PetRepository as _, PetStatus, Rows, SaveOutcome,
+    StoreError, Timestamp, WriterRole, load_keys,
 };
 use petstore_storage::Severity;
 use petstore_testing::{Etcd, needs};
@@ -91,6 +91,10 @@ async fn a_purge_says_whether_entries_are_left_and_takes_the_largest_entry_of_1_
             assert_eq!((purged.deleted, purged.more), *expected);
         }
     }
+    // An entry has an expired record before another record.
+    let records = vec![record(1, 1, 5), record(2, 2, 9)];
+    store.write_rows(WriterRole::Service, Rows { records, ..Rows::default() }).await.unwrap();
+    assert!(store.purge_expired(Timestamp(5), 0).await.unwrap().more);
 }
 
 #[needs(etcd)]
@@ -164,6 +168,10 @@ async fn a_digest_is_compared_with_every_key() {
     let moved = store.save(all.revision, vec![key(1100, 1101)], vec![KeyId(1100)]).await;
     assert_eq!(moved.unwrap(), SaveOutcome::Saved);
     assert_eq!(load_keys(&store).await.unwrap().keys.len(), 1100);
+    // Two keys of one batch have the same digest.
+    let keys = vec![key(1200, 1200), key(1200, 1201)];
+    let twice = store.write_rows(WriterRole::Service, Rows { keys, ..Rows::default() }).await;
+    assert!(matches!(twice, Err(ArchiveError::Conflict { .. })), "{twice:?}");
 }
 
 #[needs(etcd)]
@@ -195,7 +203,9 @@ async fn an_alarm_refuses_writes_and_a_check_shows_it_beside_the_space_and_the_q
     assert!(refused.to_string().contains(remedy), "{refused}");
     assert_eq!(page(&store).await, []);
     alarm("DEACTIVATE");
-    add(&store).await;
+    let waiting = async { store.waiting_additions() };
+    let (added, waiting) = tokio::join!(store.add(rex(), None), waiting);
+    assert_eq!((added.is_ok(), waiting), (true, 1));
     etcd.restart_with(&["--quota-backend-bytes=20000".to_owned()]).unwrap();
     let full = about("space").await;
     assert!(full.severity == Severity::Warning, "{full:?}");

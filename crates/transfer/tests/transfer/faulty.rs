@@ -40,7 +40,7 @@ pub(crate) enum Fault {
     Grows,
     /// Copying takes one millisecond per animal.
     IsSlow,
-    /// Each batch takes 300 ms.
+    /// Each batch takes 450 ms.
     IsFar,
     /// The answer to the seal takes 400 ms.
     SealsSlowly,
@@ -54,6 +54,8 @@ pub(crate) enum Fault {
     AnswersLate,
     /// No rows are accepted, and another try would not help.
     RefusesRows,
+    /// A row breaks a rule.
+    IsCorrupt,
     /// Just before the store is claimed, another program adds an animal.
     GrowsBeforeClaim,
     /// Just before the store is claimed, another program removes animal 2.
@@ -156,11 +158,14 @@ impl Archive for Faulty {
         if self.fault == Fault::RefusesRows {
             return Err(StoreError::refused("the disk is full").into());
         }
+        if self.fault == Fault::IsCorrupt {
+            return Err(StoreError::corrupt("animal 7", "it has a name").into());
+        }
         if self.fault == Fault::IsSlow {
             sleep(Duration::from_millis(batch.pets.len() as u64)).await;
         }
         if self.fault == Fault::IsFar {
-            sleep(Duration::from_millis(300)).await;
+            sleep(Duration::from_millis(450)).await;
         }
         if self.fault == Fault::Grows {
             self.old.add_new(vec![new_pet("Rex"); batch.pets.len()], None).await?;

@@ -157,10 +157,10 @@ async fn a_key_created_after_the_handover_is_loaded_at_once() {
     // The services poll an open store only twice a second, so they may not have seen the handover yet.
     hand_over(&from, &to).await.unwrap();
     key(&new, 1, "late").await;
-    let loaded = whole.load(Some(before.revision)).await.unwrap();
-    assert_eq!(loaded.map(|stored| stored.keys.len()), Some(1));
-    let late = partial.load_changes(Some(mark)).await.unwrap();
-    assert_eq!(late.rows.len(), 1);
+    let both = (whole.load(Some(before.revision)), partial.load_changes(Some(mark)));
+    let (loaded, late) = tokio::join!(both.0, both.1);
+    assert_eq!(loaded.unwrap().map(|stored| stored.keys.len()), Some(1));
+    assert_eq!(late.unwrap().rows.len(), 1);
 }
 
 #[tokio::test(start_paused = true)]
@@ -184,7 +184,8 @@ async fn a_released_store_is_not_replaced_by_its_former_target() {
     let refused = PetRepository::add(&*old, new_pet("Rex"), None).await.unwrap_err();
     assert!(matches!(refused, AddError::Store(StoreError::Sealed(_))), "{refused}");
     assert!(release(&*old, StoreId([9; 16])).await.unwrap());
-    assert_eq!(old.state().await.unwrap().id, StoreId([9; 16]));
+    let released = old.state().await.unwrap();
+    assert_eq!((released.id, released.phase), (StoreId([9; 16]), Phase::Open { from: None }));
     add(&*old).await;
     let both = service(&from, &to).await;
     sleep(Duration::from_secs(1)).await;

@@ -36,9 +36,11 @@ async fn the_rows_of_equal_stores_are_counted() {
         key(store, 1, "web").await;
         add(store, "Rex", Some((id(1), START))).await;
         add(store, "Rex", Some((id(2), START))).await;
+        let ends = [i64::MIN, -1, 0, i64::MAX];
+        restore(store, ends.map(|id| pet(id, "end")).into()).await;
     }
     let counts = verify(&from, &to).await.unwrap();
-    assert_eq!(counts, StoreCounts { pets: 6_004, keys: 1, records: 2 });
+    assert_eq!(counts, StoreCounts { pets: 6_008, keys: 1, records: 2 });
 }
 
 #[tokio::test]
@@ -53,22 +55,6 @@ async fn the_first_difference_is_named_with_both_sides() {
     assert!(
         difference(&to, &from).await.starts_with("animal 7000 differs (source: missing; target: ")
     );
-    add(&to, "Tom", None).await;
-    assert!(
-        difference(&from, &to)
-            .await
-            .ends_with("; target: \"Tom\" of category 1, without a status)")
-    );
-}
-
-#[tokio::test]
-async fn the_last_use_of_a_key_is_not_compared() {
-    let (from, to) = (store(), store());
-    key(&from, 1, "web").await;
-    assert!(difference(&from, &to).await.starts_with("API key 1 differs (source: 'web' (pst_"));
-    key(&to, 1, "web").await;
-    use_first_key(&to, START).await;
-    verify(&from, &to).await.unwrap();
 }
 
 type ChangeRow = fn(&mut Rows);
@@ -122,6 +108,11 @@ async fn every_field_of_a_row_except_the_last_use_is_compared() {
         let words = difference(&from, &to).await;
         assert!(words.starts_with(start) && words.ends_with(end), "{words}, not {start}…{end}");
     }
+    let (from, to) = (store(), store());
+    write(&from, sample.clone()).await;
+    write(&to, sample).await;
+    use_first_key(&to, START).await;
+    verify(&from, &to).await.unwrap();
 }
 
 #[tokio::test]
@@ -136,16 +127,6 @@ async fn records_are_compared_until_they_expire() {
     let words = difference(&from, &to).await;
     let start = format!("idempotency record {} differs (source: of animal 2 (digest ", id(2));
     assert!(words.starts_with(&start), "{words}");
-}
-
-#[tokio::test]
-async fn identifiers_at_the_ends_of_their_range_are_compared_too() {
-    let (from, to) = (store(), store());
-    for store in [&from, &to] {
-        let ends = [i64::MIN, -1, 0, i64::MAX];
-        restore(store, ends.map(|id| pet(id, "end")).into()).await;
-    }
-    assert_eq!(verify(&from, &to).await.unwrap().pets, 4);
 }
 
 #[tokio::test]

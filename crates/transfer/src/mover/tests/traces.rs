@@ -137,15 +137,22 @@ fn a_target_that_never_opens_leaves_the_source_open() {
 /// A server may have lost the last change of its store before the way back.
 #[test]
 fn a_refused_way_back_leaves_its_target_as_it_was_and_services_at_the_source() {
-    for lost in [None, Some(0), Some(1)] {
+    for (lost, is_late) in [(None, false), (Some(0), false), (Some(1), false), (None, true)] {
         let mut stores = handed_over();
         if let Some(lost) = lost {
             stores[lost].state = fresh()[lost].state.clone();
         }
         let before = stores[0].state.phase.clone();
         let mut world = World::new(stores, 1, MUCH);
-        world.happens(Event::Sql);
         world.happens(Event::RunBegins);
+        if is_late {
+            world.until(0, Some(Change::Open));
+            world.happens(Event::HasNoAnswer(0));
+            world.happens(Event::IsLost(0));
+            world.until(0, Some(Change::Reopen));
+            world.happens(Event::Acts(0));
+        }
+        world.happens(Event::Sql);
         world.ends(0, End::Different);
         assert_eq!(world.stores[0].state.phase, before);
         // A service that starts with the target switches to the source.
