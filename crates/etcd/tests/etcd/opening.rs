@@ -43,7 +43,7 @@ async fn a_prefix_of_another_program_or_of_a_newer_release_is_refused() {
     let schema = store.inspect().await.unwrap().remove(0);
     assert_eq!(schema, Finding::warning("schema", "version 4, of a newer release"));
     let pending = r#"{"name":"Rex","category":1,"status":"pending"}"#;
-    put(&etcd, "newer/status/sold/8000000000000001", &pending);
+    put(&etcd, "newer/status/sold/8000000000000001", pending);
     let wrong = store.list(PetQuery { status: Some(PetStatus::Sold), ..PetQuery::default() }).await;
     assert!(matches!(wrong, Err(StoreError::Corrupt(_))), "{wrong:?}");
     put(&etcd, "newer/store", "nonsense");
