@@ -100,6 +100,7 @@ fn a_settings_file_may_have_any_name() {
     fs::write(&file, "header-timeout = \"5s\"\nno-docs = false").unwrap();
     let [mut one, mut two] = ["petstore serve", "petstore serve --config"].map(words);
     one.push(OsString::from_iter([OsStr::new("--config="), file.as_os_str()]));
+    one.push("--".into());
     two.push(file.into());
     for line in [one, two] {
         let sources = Sources::read(&line, &definition()).unwrap();
@@ -131,7 +132,7 @@ fn every_command_has_examples_that_parse() {
     for command in commands() {
         let help = command.get_after_help().unwrap_or_else(|| panic!("{command}")).to_string();
         let examples = help.split("\n\n").next().unwrap();
-        assert!(examples.starts_with("Examples:\n"), "{command}: {help}");
+        assert!(examples.starts_with("Examples:\n  "), "{command}: {help}");
         for line in examples.lines().skip(1) {
             // Shell syntax may surround the command, and an explanation may follow it.
             let line = format!(" {}", line.trim_start()).replace(['(', ')'], " ");
@@ -171,6 +172,8 @@ fn the_defaults_of_flags_are_the_defaults_of_the_server() {
 fn the_keys_commands_parse_their_arguments() {
     let KeysCommand::Roll { overlap, .. } = keys("petstore keys roll web") else { panic!() };
     assert_eq!(overlap, Duration::from_hours(24));
+    let Ok(Command::Healthcheck(args)) = parse(&words("petstore healthcheck")) else { panic!() };
+    assert_eq!(args.timeout, Duration::from_secs(3));
 
     for (word, selector) in [
         ("007", KeySelector::Id(KeyId(7))),
@@ -241,6 +244,10 @@ fn a_refusal_is_one_line_with_a_remedy() {
             "petstore keys revoke 99999999999999999999",
             "invalid value '99999999999999999999' for '<ID|NAME>': \
              the largest identifier is 9223372036854775807; try 'petstore keys revoke --help'",
+        ),
+        (
+            "petstore export --a\u{7}",
+            "unexpected argument '--a\\u{7}' found; try 'petstore export --help'",
         ),
         // The URL of a store may contain a password, also as a word without its flag.
         (

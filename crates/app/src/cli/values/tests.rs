@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use super::{
     ListenAddress, body_size, delimiter, environment, grace, lifetime, listen_address, memory,
-    number, origin, service_url, timeout,
+    number, origin, overlap, service_url, timeout,
 };
 
 #[test]
@@ -28,7 +28,7 @@ fn a_grace_may_be_zero_and_a_lifetime_may_be_100_years() {
     assert_eq!(grace("86401s"), Err("the duration must be 0s to 24h".to_owned()));
     assert_eq!(lifetime("1s"), Ok(Duration::from_secs(1)));
     assert_eq!(lifetime("90d"), Ok(Duration::from_hours(90 * 24)));
-    assert!(lifetime("100y").is_ok());
+    assert!(lifetime("100y").is_ok() && overlap("100y").is_ok());
     for (text, refusal) in [
         ("0s", "the duration must be 1s to 100years"),
         ("101y", "the duration must be 1s to 100years"),
@@ -98,9 +98,14 @@ fn a_listen_address_is_tcp_or_a_unix_socket() {
 
 #[test]
 fn an_address_has_a_host_and_a_port() {
-    for text in
-        ["127.0.0.1:8080", "0.0.0.0:0", "[::1]:0", "[::]:65535", "localhost:8080", "a-b.example:1"]
-    {
+    for text in [
+        "127.0.0.1:8080",
+        "0.0.0.0:0",
+        "[::1]:0",
+        "[::]:65535",
+        "localhost:8080",
+        "a-b_c.example:1",
+    ] {
         assert_eq!(listen_address(text).as_deref(), Ok(text));
     }
     for host in ["", "::1", "[::x]", "127.0.0.300", "a b", "user@host", "http://localhost"] {

@@ -38,6 +38,7 @@ fn an_animal_is_written_like_in_the_interface() {
             r#"{"id":1,"name":"a \"b\", c","categoryId":-1}"#,
             "1,\"a \"\"b\"\", c\",-1,",
         ),
+        (pet("x ", 0, None), r#"{"id":1,"name":"x ","categoryId":0}"#, "1,\"x \",0,"),
         (pet(" x", 0, None), r#"{"id":1,"name":" x","categoryId":0}"#, "1,\" x\",0,"),
     ] {
         let pet = pet.with_id(PetId(1));
@@ -69,6 +70,7 @@ fn every_fault_of_a_csv_line_is_named() {
         ("1,a,2,\"", quoted),
         ("1,\"a\"b,2,sold", quoted),
         ("1,\"a\" ,2,sold", quoted),
+        ("1,\"a\"b\"c\",2,sold", quoted),
         ("1,a\"b,2,sold", quoted),
         ("1, \"a\",2,sold", quoted),
         ("1,\"a\"\",2,sold", quoted),
