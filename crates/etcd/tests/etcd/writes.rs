@@ -203,8 +203,8 @@ async fn an_alarm_refuses_writes_and_a_check_shows_it_beside_the_space_and_the_q
     assert!(refused.to_string().contains(remedy), "{refused}");
     assert_eq!(page(&store).await, []);
     alarm("DEACTIVATE");
-    let waiting = async { store.waiting_additions() };
-    let (added, waiting) = tokio::join!(store.add(rex(), None), waiting);
+    let (added, waiting) =
+        tokio::join!(store.add(rex(), None), async { store.waiting_additions() });
     assert_eq!((added.is_ok(), waiting), (true, 1));
     etcd.restart_with(&["--quota-backend-bytes=20000".to_owned()]).unwrap();
     let full = about("space").await;
