@@ -168,7 +168,6 @@ async fn a_digest_is_compared_with_every_key() {
     let moved = store.save(all.revision, vec![key(1100, 1101)], vec![KeyId(1100)]).await;
     assert_eq!(moved.unwrap(), SaveOutcome::Saved);
     assert_eq!(load_keys(&store).await.unwrap().keys.len(), 1100);
-    // Two keys of one batch have the same digest.
     let keys = vec![key(1200, 1200), key(1200, 1201)];
     let twice = store.write_rows(WriterRole::Service, Rows { keys, ..Rows::default() }).await;
     assert!(matches!(twice, Err(ArchiveError::Conflict { .. })), "{twice:?}");
