@@ -168,7 +168,6 @@ async fn a_digest_is_compared_with_every_key() {
     let moved = store.save(all.revision, vec![key(1100, 1101)], vec![KeyId(1100)]).await;
     assert_eq!(moved.unwrap(), SaveOutcome::Saved);
     assert_eq!(load_keys(&store).await.unwrap().keys.len(), 1100);
-    // Two keys of one batch have the same digest.
     let keys = vec![key(1200, 1200), key(1200, 1201)];
     let twice = store.write_rows(WriterRole::Service, Rows { keys, ..Rows::default() }).await;
     assert!(matches!(twice, Err(ArchiveError::Conflict { .. })), "{twice:?}");
@@ -203,8 +202,8 @@ async fn an_alarm_refuses_writes_and_a_check_shows_it_beside_the_space_and_the_q
     assert!(refused.to_string().contains(remedy), "{refused}");
     assert_eq!(page(&store).await, []);
     alarm("DEACTIVATE");
-    let waiting = async { store.waiting_additions() };
-    let (added, waiting) = tokio::join!(store.add(rex(), None), waiting);
+    let (added, waiting) =
+        tokio::join!(store.add(rex(), None), async { store.waiting_additions() });
     assert_eq!((added.is_ok(), waiting), (true, 1));
     etcd.restart_with(&["--quota-backend-bytes=20000".to_owned()]).unwrap();
     let full = about("space").await;
