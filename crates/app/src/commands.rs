@@ -13,6 +13,3 @@ pub(crate) mod records;
 pub(crate) mod restore;
 pub(crate) mod store;
 pub(crate) mod upgrade;
-
-#[cfg(test)]
-mod tests;
