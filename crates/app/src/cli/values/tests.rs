@@ -99,7 +99,7 @@ fn a_listen_address_is_tcp_or_a_unix_socket() {
 #[test]
 fn an_address_has_a_host_and_a_port() {
     for text in
-        ["127.0.0.1:8080", "0.0.0.0:0", "[::1]:0", "[::]:65535", "localhost:8080", "a_b.example:1"]
+        ["127.0.0.1:8080", "0.0.0.0:0", "[::1]:0", "[::]:65535", "localhost:8080", "a-_.example:1"]
     {
         assert_eq!(listen_address(text).as_deref(), Ok(text));
     }
