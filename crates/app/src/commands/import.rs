@@ -263,8 +263,6 @@ impl Import {
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
-
     use petstore_domain::PetId;
     use petstore_memory::MemoryStore;
 
@@ -285,10 +283,10 @@ mod tests {
     async fn a_file_that_was_changed_after_its_check_is_refused() {
         let file = tempfile::NamedTempFile::new().unwrap();
         for changed in ["x\n", "{\"id\":5,\"name\":\"Rex\",\"categoryId\":1}\n"] {
-            fs::write(file.path(), "{\"name\":\"Rex\",\"categoryId\":1}\n").unwrap();
+            std::fs::write(file.path(), "{\"name\":\"Rex\",\"categoryId\":1}\n").unwrap();
             let mut import = Import::default();
             let checked = import.check(Some(file.path()), None).await.unwrap();
-            fs::write(file.path(), changed).unwrap();
+            std::fs::write(file.path(), changed).unwrap();
             let store = MemoryStore::new();
             let refused = import.run(&checked, &store, None).await.unwrap_err().to_string();
             assert_eq!(refused, "nothing was stored: the file was changed while it was read");

@@ -131,11 +131,8 @@ fn a_message_is_short_for_a_long_body() {
     let message = invalid_pet(format!("{{{}}}", many.join(",")));
     assert!(message.ends_with("; and 4970 more"), "{message}");
     assert_eq!(message.matches("unknown field").count(), 32, "{message}");
-    let longest = "y".repeat(40);
-    for (name, shown) in [(&longest, &longest), (&"y".repeat(60_000), &format!("{longest}…"))] {
-        let message = invalid_pet(format!("{{\"{name}\":1}}"));
-        assert!(message.starts_with(&format!("`{shown}`: unknown")), "{message}");
-    }
+    let message = invalid_pet(format!("{{\"{}\":1}}", "y".repeat(60_000)));
+    assert!(message.len() < 400, "{message}");
 }
 
 #[test]

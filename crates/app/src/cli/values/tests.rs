@@ -98,14 +98,9 @@ fn a_listen_address_is_tcp_or_a_unix_socket() {
 
 #[test]
 fn an_address_has_a_host_and_a_port() {
-    for text in [
-        "127.0.0.1:8080",
-        "0.0.0.0:0",
-        "[::1]:0",
-        "[::]:65535",
-        "localhost:8080",
-        "a-b_c.example:1",
-    ] {
+    for text in
+        ["127.0.0.1:8080", "0.0.0.0:0", "[::1]:0", "[::]:65535", "localhost:8080", "a-_.example:1"]
+    {
         assert_eq!(listen_address(text).as_deref(), Ok(text));
     }
     for host in ["", "::1", "[::x]", "127.0.0.300", "a b", "user@host", "http://localhost"] {

@@ -52,14 +52,13 @@ async fn an_animal_missing_from_the_list_of_its_status_is_a_fault() {
     let lists = repository(unchanged, |id| id == 998 || id >= 940 && id % 3 == 1);
     let finding = read_archive(&store, &lists).await.unwrap();
     assert_eq!(finding.severity, Severity::Error);
-    let expected = "; 940 is not in the list of sold";
-    assert!(finding.detail.ends_with(expected), "{}", finding.detail);
+    assert!(finding.detail.ends_with("; 940 is not in the list of sold"), "{}", finding.detail);
     // A later batch lacks nothing.
     let rows = Rows { pets: (6_000..10_500).map(pet).collect(), ..Rows::default() };
     store.write_rows(WriterRole::Service, rows).await.unwrap();
     let lists = repository(unchanged, |id| id == 3 || id == 940);
     let finding = read_archive(&store, &lists).await.unwrap();
-    assert!(finding.detail.ends_with(expected), "{}", finding.detail);
+    assert!(finding.detail.contains("; 940 is not in"), "{}", finding.detail);
 }
 
 #[tokio::test]
