@@ -105,6 +105,7 @@ fn a_damaged_index_of_a_file_is_found() {
         &["store", "verify", "--from", &store.url, "--to", &sound.url],
         &["store", "verify", "--from", &sound.url, "--to", &store.url],
         &["store", "move", "--yes", "--from", &store.url, "--to", &sound.url],
+        &["store", "move", "--dry-run", "--from", &sound.url, "--to", &store.url],
     ] {
         run(words).fails(1, " is damaged: ");
     }

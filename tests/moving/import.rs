@@ -64,9 +64,12 @@ fn with_skip_bad_the_good_lines_are_imported() {
 #[test]
 fn a_hundred_bad_lines_are_shown_and_the_rest_is_counted() {
     let store = made(Kind::Sqlite);
-    let refused = import(&store.url, "ndjson", &"x\n".repeat(20_250));
+    let members: Vec<_> = (0..50).map(|n| format!("\"x{n}\":1")).collect();
+    let text = format!("{{{}}}\n{}", members.join(","), "x\n".repeat(20_249));
+    let refused = import(&store.url, "ndjson", &text);
     let said: Vec<_> = refused.stderr.lines().collect();
     assert_eq!(said.len(), 102);
+    assert_eq!(said[0].len(), "line 1: ".len() + 400);
     assert!(said[99].starts_with("line 100: "));
     assert_eq!(said[100], "and 20150 more bad lines");
     assert!(said[101].starts_with("petstore: nothing was stored: 20250 lines are bad"));
@@ -177,6 +180,8 @@ fn a_dry_run_says_what_would_be_done_and_does_nothing() {
     other.fails(1, "another animal 2");
     let new = dry("ndjson", GOOD, &[]).succeeds();
     assert!(new.starts_with("would add 1 animal; none, if the file was imported"), "{new}");
+    let again = dry("ndjson", GOOD, &["--again"]).succeeds();
+    assert!(again.starts_with("would add 1 animal; 0 already there"), "{again}");
     assert_eq!(store.pets(), 2);
 }
 

@@ -55,6 +55,8 @@ fn a_restored_store_continues_from_the_backup_and_has_another_identity() {
     let seen = client.get("/v1/pets").send().is(200).must("etag").to_owned();
     server.stop();
 
+    // A warning of the check does not refuse a backup.
+    backup.damage("CREATE TABLE mine (a)");
     let restored = Store::sqlite();
     let said = restore(&backup, &restored.url);
     assert!(
@@ -123,6 +125,16 @@ fn a_refused_restore_leaves_nothing_behind() {
          version = zeroblob(0)",
     );
     refused(&sealed, "was handed over to elsewhere");
+    let copy = text.folder().join("copy.db");
+    for words in [
+        &["backup", "--to", copy.to_str().unwrap(), "--store"][..],
+        &["export", "--store"],
+        &["import", "--store"],
+        &["check", "--store"],
+        &["keys", "list", "--store"],
+    ] {
+        run(&[words, &[&sealed.url]].concat()).fails(1, "was handed over to elsewhere");
+    }
 
     let sound = Store::sqlite();
     make(&sound);

@@ -37,11 +37,13 @@ fn there_is_a_manual_page_of_the_program_and_of_each_command() {
         ".SH FILES",
         "\n.I /usr/share/doc/petstore/OPERATING.md\n",
         ".SH ENVIRONMENT",
+        ".SH NOTES",
         ".B PETSTORE_API_KEY\n",
     ] {
         assert!(serve.contains(part), "no '{part}': {serve}");
     }
     let keys = fs::read_to_string(folder.path().join("petstore-keys.1")).unwrap();
+    assert!(!folder.path().join("petstore-help.1").exists());
     for other in ["petstore (1)", "petstore-keys-create (1)"] {
         assert!(keys.replace("\\-", "-").contains(&format!("\n.BR {other}\n")), "{other}: {keys}");
     }
