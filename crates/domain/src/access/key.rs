@@ -249,6 +249,7 @@ mod tests {
             let key = key(expires_at, revoked_at, None);
             assert_eq!(key.state(Timestamp(100)), state, "{expires_at:?} {revoked_at:?}");
         }
+        assert_eq!(key(Some(99), Some(50), None).ended_at(Timestamp(100)), Some(Timestamp(50)));
     }
 
     #[test]
