@@ -4,10 +4,10 @@
 //! or on a SQLite file if the test needs a file.
 
 mod connections;
+mod idempotency;
 mod keys;
 mod logs_and_metrics;
 mod openapi;
 mod pages;
-mod requests;
 mod starting;
 mod stores;

@@ -1,6 +1,7 @@
 //! Instances that write at the same time, and a history that is compacted.
 
 use std::{
+    iter,
     sync::{
         Arc,
         atomic::{AtomicU32, Ordering},
@@ -10,6 +11,7 @@ use std::{
 
 use petstore_domain::{Archive as _, StoreError};
 use petstore_testing::{Etcd, needs};
+use tokio::task::JoinSet;
 
 use crate::support::{add, open, revision, rex, url};
 
@@ -24,26 +26,22 @@ async fn batches_are_written_beside_an_instance_that_adds_all_the_time() {
     let url = url(&etcd) + "?call_timeout=30s";
     let (busy, other) = (Arc::new(open(&url).await), open(&url).await);
     let added = Arc::new(AtomicU32::new(0));
-    let writers: Vec<_> = (0..WRITERS)
-        .map(|_| {
-            let (busy, added) = (Arc::clone(&busy), Arc::clone(&added));
-            tokio::spawn(async move {
-                loop {
-                    add(&busy).await;
-                    added.fetch_add(1, Ordering::Relaxed);
-                }
-            })
-        })
-        .collect();
+    let mut writers = JoinSet::new();
+    for (busy, added) in iter::repeat_n((busy, added.clone()), WRITERS as usize) {
+        writers.spawn(async move {
+            loop {
+                add(&busy).await;
+                added.fetch_add(1, Ordering::Relaxed);
+            }
+        });
+    }
     tokio::time::sleep(Duration::from_millis(200)).await;
     let before = added.load(Ordering::Relaxed);
     for _ in 0..BATCHES {
         other.add_new(vec![rex(); other.max_batch()], None).await.unwrap();
     }
     let beside = added.load(Ordering::Relaxed) - before;
-    for writer in writers {
-        writer.abort();
-    }
+    drop(writers);
     // An instance that adds all the time commits a few groups of up to `WRITERS` additions between two batches.
     let expected = BATCHES..20 * WRITERS * BATCHES;
     assert!(expected.contains(&beside), "{beside} additions beside {BATCHES} batches");

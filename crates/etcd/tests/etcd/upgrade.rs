@@ -1,6 +1,6 @@
 //! The upgrade of a store of release 1.2.0, and the head that release 1.2.0 reads afterwards.
 
-use std::{fs, path::Path, sync::Arc, time::Duration};
+use std::{fs, iter, path::Path, sync::Arc, time::Duration};
 
 use petstore_domain::{
     Archive as _, HighestIds, KeyId, PetId, PetRepository as _, RecordPosition, Timestamp,
@@ -9,6 +9,7 @@ use petstore_etcd::{EtcdConfig, EtcdStore};
 use petstore_storage::{Upgrade, UpgradeMode};
 use petstore_testing::{Etcd, needs};
 use serde_json::Value;
+use tokio::task::JoinSet;
 
 use crate::support::{add, entries, open, page, put, refusal, replace, status, url};
 
@@ -85,16 +86,9 @@ async fn one_of_several_concurrent_upgrades_runs_the_step() {
     let etcd = Etcd::start(1).unwrap();
     restore(&etcd);
     let etcd = Arc::new(etcd);
-    let upgrades: Vec<_> = (0..4)
-        .map(|_| {
-            let etcd = Arc::clone(&etcd);
-            tokio::spawn(async move { upgraded(&etcd, UpgradeMode::Run).await })
-        })
-        .collect();
-    let mut found = Vec::new();
-    for upgrade in upgrades {
-        found.push(upgrade.await.unwrap());
-    }
+    let upgrades = iter::repeat_n(etcd.clone(), 4)
+        .map(|etcd| async move { upgraded(&etcd, UpgradeMode::Run).await });
+    let mut found = upgrades.collect::<JoinSet<_>>().join_all().await;
     found.sort();
     assert_eq!(found, [(1, vec![2]), (2, vec![]), (2, vec![]), (2, vec![])]);
     has_everything(&open(&url(&etcd)).await).await;
