@@ -103,7 +103,6 @@ fn a_wrong_url_is_refused_in_one_line() {
 #[test]
 fn the_error_for_a_wrong_value_names_the_allowed_values() {
     let time = "use a time from 1ms to 60min such as 3s or 500ms";
-    // 63 bytes, and 64 bytes that are 32 characters.
     let [longest, longer] = ["s".repeat(63), "ß".repeat(32)].map(|name| format!("schema={name}"));
     for allowed in ["pool_size=1", "pool_size=1000", &longest] {
         parse(&format!("postgres://u@h/d?{allowed}"));

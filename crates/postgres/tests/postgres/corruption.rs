@@ -25,12 +25,10 @@ async fn a_broken_animal_is_named_wherever_it_is_read() {
     PetRepository::add(&store, new_pet("Rex"), once).await.unwrap();
     database.sql("UPDATE idempotency SET fingerprint = '\\x00'").unwrap();
     let again = PetRepository::add(&store, new_pet("Rex"), once).await.unwrap_err().to_string();
-    assert!(again.contains("an idempotency record of animal 1, which breaks the rule"), "{again}");
-    assert!(again.contains("1 bytes instead of 32"), "{again}");
-    let id = PetId(1);
+    assert!(again.contains("record of animal 1, which") && again.contains("1 bytes instead of 32"));
     database.sql("ALTER TABLE pet DROP CONSTRAINT pet_name; UPDATE pet SET name = ' '").unwrap();
     assert_eq!(
-        broken(&store, id).await,
+        broken(&store, PetId(1)).await,
         "the store holds animal 1, which breaks the rule: its name must not be white space alone"
     );
     let listed = PetRepository::list(&store, query(20, None)).await;
@@ -40,9 +38,9 @@ async fn a_broken_animal_is_named_wherever_it_is_read() {
 
     database.sql("ALTER TABLE pet DROP CONSTRAINT pet_status_check").unwrap();
     database.sql("UPDATE pet SET name = 'Rex', status = 'gone'").unwrap();
-    assert!(broken(&store, id).await.contains("its status must be one of"));
+    assert!(broken(&store, PetId(1)).await.contains("its status must be one of"));
     database.sql("ALTER TABLE pet ALTER name DROP NOT NULL; UPDATE pet SET name = NULL").unwrap();
-    assert!(broken(&store, id).await.contains("the store holds animal 1, which"));
+    assert!(broken(&store, PetId(1)).await.contains("the store holds animal 1, which"));
 
     database.sql("ALTER TABLE pet ALTER id TYPE int").unwrap();
     let unprepared = open(&format!("{}?pgbouncer=true", database.url)).await;
