@@ -83,15 +83,3 @@ pub(crate) enum Baseline {
 fn workload_names() -> clap::builder::PossibleValuesParser {
     WORKLOADS.iter().map(|workload| workload.name).collect::<Vec<_>>().into()
 }
-
-#[cfg(test)]
-mod tests {
-    use clap::CommandFactory as _;
-
-    use super::Cli;
-
-    #[test]
-    fn the_command_line_is_sound() {
-        Cli::command().debug_assert();
-    }
-}

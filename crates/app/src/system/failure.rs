@@ -103,12 +103,6 @@ mod tests {
     use super::{Failure, quotable};
 
     #[test]
-    fn the_reason_of_a_refusing_store_is_shown_alone() {
-        let failure = Failure::of_store(StoreError::refused("no identifier is left"));
-        assert_eq!(failure.to_string(), "no identifier is left");
-    }
-
-    #[test]
     fn a_text_that_may_hold_a_password_is_not_quoted() {
         for text in ["zoo.db", "me@db", "db:5432:zoo:me", "a=b", "/a b"] {
             assert_eq!(quotable(text), text);
@@ -127,7 +121,9 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_that_quotes_a_line_break_is_one_line() {
+    fn a_failure_is_one_line_with_the_reason_alone() {
+        let failure = Failure::of_store(StoreError::refused("no identifier is left"));
+        assert_eq!(failure.to_string(), "no identifier is left");
         let failure = Failure::runtime("no such file: 'a\nb\u{1b}[31m\u{85}é'");
         assert_eq!(failure.to_string(), "no such file: 'a\\nb\\u{1b}[31m\\u{85}é'");
     }
