@@ -7,9 +7,8 @@ use std::{
 
 use async_trait::async_trait;
 use petstore_domain::{
-    ApiKey, Archive as _, HighestIds, IdempotencyRecord, KeyId, KeyStore as _, Pet, PetId,
-    RecordPosition, SaveOutcome, Snapshot, StoreCounts, StoreError, StoredKeys, Timestamp,
-    WriterRole,
+    ApiKey, Archive as _, HighestIds, IdempotencyRecord, KeyId, KeyRights, Pet, PetId,
+    RecordPosition, Snapshot, StoreCounts, StoreError, Timestamp, WriterRole,
 };
 use tokio::task::yield_now;
 
@@ -33,7 +32,7 @@ enum SnapshotFault {
     Live(Part),
     /// The snapshot fails after a second.
     Expires,
-    Limit(fn(u32) -> u32),
+    Limit(Part, fn(u32) -> u32),
     Counts(fn(&mut StoreCounts)),
     Highest(fn(&mut HighestIds)),
     Pets(fn(&mut Vec<Pet>)),
@@ -65,8 +64,11 @@ impl FaultySnapshot {
         Ok(&mut *self.taken)
     }
 
-    fn limit(&self, limit: u32) -> u32 {
-        if let Limit(change) = self.fault { change(limit) } else { limit }
+    fn limit(&self, part: Part, limit: u32) -> u32 {
+        match self.fault {
+            Limit(limited, change) if limited == part => change(limit),
+            _ => limit,
+        }
     }
 }
 
@@ -89,7 +91,7 @@ impl Snapshot for FaultySnapshot {
     }
 
     async fn pets(&mut self, after: Option<PetId>, limit: u32) -> Result<Vec<Pet>, StoreError> {
-        let limit = self.limit(limit);
+        let limit = self.limit(Part::Pets, limit);
         let mut pets = self.view(Part::Pets).await?.pets(after, limit).await?;
         if let Pets(change) = self.fault {
             change(&mut pets);
@@ -110,7 +112,7 @@ impl Snapshot for FaultySnapshot {
         after: Option<RecordPosition>,
         limit: u32,
     ) -> Result<Vec<IdempotencyRecord>, StoreError> {
-        let limit = self.limit(limit);
+        let limit = self.limit(Part::Records, limit);
         let mut records = self.view(Part::Records).await?.records(after, limit).await?;
         if let Records(change) = self.fault {
             change(&mut records);
@@ -172,11 +174,11 @@ pub(crate) const FLAWS: &[Flaw] = &[
     Flaw::new("the highest identifiers of a new store are 0", &[FRESH], |it| {
         snapshots(it, Highest(|highest| highest.pet = highest.pet.or(Some(PetId(0)))));
     }),
-    Flaw::new("a batch of a snapshot has more rows than its limit", &[ORDER, LATER], |it| {
-        snapshots(it, Limit(|_| u32::MAX));
+    Flaw::new("a batch of records has more rows than its limit", &[ORDER, LATER], |it| {
+        snapshots(it, Limit(Part::Records, |_| u32::MAX));
     }),
-    Flaw::new("rows of a snapshot follow a batch that is not full", &[ORDER, LATER], |it| {
-        snapshots(it, Limit(|limit| limit.min(3)));
+    Flaw::new("animals of a snapshot follow a batch that is not full", &[ORDER, LATER], |it| {
+        snapshots(it, Limit(Part::Pets, |limit| limit.min(3)));
     }),
     Flaw::new("a snapshot lacks animals without a status", &[ORDER, WRITTEN, MOVERS], |it| {
         snapshots(it, Pets(|pets| pets.retain(|pet| pet.status.is_some())));
@@ -200,7 +202,7 @@ pub(crate) const FLAWS: &[Flaw] = &[
     Flaw::new("a snapshot's records are out of order", &[ORDER, LATER], |it| {
         snapshots(it, Records(|records| records.reverse()));
     }),
-    Flaw::new("a snapshot leaves out records without an animal", &[ORDER], |it| {
+    Flaw::new("a snapshot leaves out records without an animal", &[ORDER, MOVERS], |it| {
         let leave_out = |records: &mut Vec<_>| {
             records.retain(|record: &IdempotencyRecord| record.pet.0 < 70_000);
         };
@@ -236,11 +238,6 @@ pub(crate) const FLAWS: &[Flaw] = &[
     Flaw::new("reopening a store loses its highest identifiers", &[COPIED, REOPENED], |it| {
         it.reopened = Some(|rows, _| rows.highest = HighestIds::default());
     }),
-    Flaw::new(
-        "rows are acknowledged, but not written",
-        &[MERGED, OTHERS, MOVERS, WRITTEN, COPIED],
-        |it| it.write_rows.replace(|_, (_, rows)| async move { Ok(rows.pets.len() as u64) }),
-    ),
     Flaw::new("refused rows are acknowledged", &[OTHERS, EVERYWHERE, MOVERS], |it| {
         it.write_rows.replace(|store, (writer, rows)| async move {
             Ok(store.write_rows(writer, rows).await.unwrap_or_default())
@@ -273,18 +270,15 @@ pub(crate) const FLAWS: &[Flaw] = &[
         },
     ),
     Flaw::new("an older copy of a revoked key revives it", &[MERGED], |it| {
-        it.write_rows.replace(|store, (writer, rows)| async move {
-            let older = rows.keys.clone();
-            let count = store.write_rows(writer, rows).await?;
-            let Some(StoredKeys { mut keys, revision, .. }) = store.load(None).await? else {
-                return Ok(count);
-            };
-            keys.retain(|key| older.iter().any(|it| it.id == key.id && it.revoked_at.is_none()));
-            for key in &mut keys {
-                key.revoked_at = None;
+        it.write_rows.edit_output(|store, (_, rows), _| {
+            let written = rows.keys.iter().map(|key| (key.id, key.clone()));
+            store.notes.keys.lock().unwrap().extend(written);
+        });
+        it.load.edit_output(|store, _, loaded| {
+            let written = store.notes.keys.lock().unwrap();
+            for key in loaded.iter_mut().flat_map(|loaded| &mut loaded.keys) {
+                key.revoked_at = written.get(&key.id).map_or(key.revoked_at, |it| it.revoked_at);
             }
-            assert_eq!(store.save(revision, keys, Vec::new()).await?, SaveOutcome::Saved);
-            Ok(count)
         });
     }),
     Flaw::new("a written key loses its expiry", &[WRITTEN, MERGED], |it| {
@@ -295,6 +289,14 @@ pub(crate) const FLAWS: &[Flaw] = &[
     }),
     Flaw::new("a written key loses its revocation", &[WRITTEN, MERGED], |it| {
         change_keys(it, |key| key.revoked_at = None);
+    }),
+    Flaw::new("a written key may do everything", &[WRITTEN], |it| {
+        change_keys(it, |key| key.rights = KeyRights::Full);
+    }),
+    Flaw::new("written keys are numbered from 1 on", &[WRITTEN], |it| {
+        it.write_rows.edit_input(|(_, rows)| {
+            (1..).zip(&mut rows.keys).for_each(|(id, key)| key.id = KeyId(id));
+        });
     }),
     Flaw::new("a repeated batch is added again", &[BATCH], |it| {
         it.add_new.edit_input(|(_, request)| *request = None);
@@ -327,8 +329,9 @@ pub(crate) const FLAWS: &[Flaw] = &[
     Flaw::new("new animals are added in reverse order", &[LARGE, EVERYWHERE], |it| {
         it.add_new.edit_input(|(pets, _)| pets.reverse());
     }),
-    Flaw::new("only 24 of many new animals are added", &[LARGE], |it| {
-        it.add_new.edit_input(|(pets, _)| pets.truncate(24));
+    Flaw::new("only 9,999 animals are added", &[LARGE], |it| {
+        it.max_batch = 10_000;
+        it.add_new.edit_input(|(pets, _)| pets.truncate(9_999));
     }),
     Flaw::new("a service may write rows to a store that a mover fills", &[REFUSES], |it| {
         change_writer(it, |_, state| WriterRole::Mover(state.revision));

@@ -19,7 +19,8 @@ async fn failure(flaw: &'static Flaw) -> String {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_failure_names_the_first_difference() {
     for (what, expected) in [
-        ("only 24 of many new animals are added", "how many animals were added: 24 instead of 25"),
+        ("an addition takes two seconds during an outage", "adding did not end within 500ms"),
+        ("only 9,999 animals are added", "how many animals were added: 9999 instead of 10000"),
         (
             "`more` is always false",
             "the older animals in a walk by 1: element 1 and the length: (None, 1) instead of \

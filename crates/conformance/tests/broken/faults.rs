@@ -120,8 +120,6 @@ pub(crate) struct Faults {
     pub(crate) made_twice: bool,
     /// The largest number of rows in one call: small, like the limit of a store with small transactions.
     pub(crate) max_batch: usize,
-    /// `true` if changes by another process are not seen.
-    pub(crate) alone: bool,
 }
 
 /// No faults: every call goes to the store in memory.
@@ -164,7 +162,6 @@ impl Default for Faults {
             reopened: None,
             made_twice: false,
             max_batch: 25,
-            alone: false,
         }
     }
 }

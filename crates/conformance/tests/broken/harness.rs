@@ -3,7 +3,7 @@
 use std::{
     sync::{
         Arc, Mutex,
-        atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering},
+        atomic::{AtomicU8, AtomicUsize, Ordering},
     },
     time::Duration,
 };
@@ -20,7 +20,10 @@ use crate::{
 };
 
 /// An adapter without a flaw.
-pub(crate) const NOTHING: &Flaw = &Flaw::new("nothing", &[], |_| ());
+pub(crate) const NOTHING: &Flaw = &Flaw::new("nothing", &[], |it| {
+    // A store may purge fewer records in one call than the limit allows.
+    it.purge.edit_input(|(_, limit)| *limit = (*limit).min(1));
+});
 
 pub(crate) struct FaultyHarness {
     flaw: &'static Flaw,
@@ -32,8 +35,14 @@ pub(crate) struct FaultyHarness {
 pub(crate) struct Ends {
     pub(crate) closed: AtomicUsize,
     pub(crate) removed: AtomicUsize,
-    /// `true` if removing a store fails.
-    pub(crate) removal_fails: AtomicBool,
+    /// The call that fails: `close` or `remove`.
+    pub(crate) failing: Mutex<&'static str>,
+}
+
+impl Ends {
+    fn end(&self, call: &str) -> Result<(), BoxError> {
+        if *self.failing.lock().unwrap() == call { Err("the disk is gone".into()) } else { Ok(()) }
+    }
 }
 
 impl FaultyHarness {
@@ -115,13 +124,15 @@ impl ScratchStore for Disk {
     async fn close(&self, store: Store) -> Result<(), BoxError> {
         self.ends.closed.fetch_add(1, Ordering::SeqCst);
         drop(store);
-        Ok(())
+        self.ends.end("close")
     }
 
     async fn remove(&self) -> Result<(), BoxError> {
+        if self.notes.is_cut_off.load(Ordering::SeqCst) {
+            return Err("the disk is out of reach".into());
+        }
         self.ends.removed.fetch_add(1, Ordering::SeqCst);
-        let fails = self.ends.removal_fails.load(Ordering::SeqCst);
-        if fails { Err("the disk is gone".into()) } else { Ok(()) }
+        self.ends.end("remove")
     }
 
     async fn cut_off(&self) -> Result<(), BoxError> {
@@ -135,13 +146,6 @@ impl ScratchStore for Disk {
     }
 
     async fn act_elsewhere(&self, action: &str) -> Result<(), BoxError> {
-        if self.faults().alone {
-            // The action runs on a copy, so this store does not change.
-            let elsewhere = Arc::new(changed(&self.handle(false), |_, _| ()).await?);
-            let store = Store::with_archive(elsewhere.clone()).with_handover(elsewhere);
-            let _ = act(&store, action).await;
-            return Ok(());
-        }
         let store = self.open(false).await?;
         act(&store, action).await.map_err(|failure| failure.to_string().into())
     }

@@ -125,20 +125,14 @@ pub(crate) const FLAWS: &[Flaw] = &[
             Ok(saved)
         });
     }),
-    Flaw::new(
-        "a save merges a key with the stored one, so an expiry or revocation cannot be removed",
-        &[MODEL],
-        |it| {
-            it.save.replace(|store, (expected, changed, removed)| async move {
-                let stored = load_keys(&*store).await?.keys;
-                let merged = changed.into_iter().map(|key| {
-                    let old = stored.iter().find(|old| old.id == key.id);
-                    old.and_then(|old| old.merged_with(&key)).unwrap_or(key)
-                });
-                store.save(expected, merged.collect(), removed).await
-            });
-        },
-    ),
+    Flaw::new("a save changes no revoked key", &[MODEL], |it| {
+        it.save.replace(|store, (expected, mut changed, removed)| async move {
+            let mut ended = load_keys(&*store).await?.keys;
+            ended.retain(|key| key.revoked_at.is_some());
+            changed.retain(|key| ended.iter().all(|old| old.id != key.id));
+            store.save(expected, changed, removed).await
+        });
+    }),
     Flaw::new("a save of new keys is not compared with the revision", &[ONE_SAVE], |it| {
         force_if(it, |_, changed| !changed.is_empty());
     }),
@@ -219,6 +213,14 @@ pub(crate) const FLAWS: &[Flaw] = &[
             changes.mark.position = changes.rows.iter().map(id).fold(highest, i64::max);
             changes.rows.retain(|row| id(row) > highest);
             Ok(changes)
+        });
+    }),
+    Flaw::new("the changes name a key as it was named first", &[RING], |it| {
+        it.load_changes.edit_output(|store, _, changes| {
+            let mut first = store.notes.keys.lock().unwrap();
+            for key in changes.rows.iter_mut().filter_map(|row| row.0.as_mut().ok()) {
+                key.name = first.entry(key.id).or_insert_with(|| key.clone()).name.clone();
+            }
         });
     }),
     Flaw::new("a future mark counts as up to date", &[RING], |it| {

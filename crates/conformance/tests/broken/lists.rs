@@ -1,6 +1,6 @@
 //! Flaws of listing animals.
 
-use std::{mem, sync::atomic::Ordering};
+use std::mem;
 
 use petstore_domain::{CategoryId, NewPet, PageLimit, PetId, PetName, PetRepository as _};
 use tokio::task::yield_now;
@@ -27,13 +27,13 @@ pub(crate) const FLAWS: &[Flaw] = &[
     Flaw::new("a page is in descending order", &[PAGE, WALK, REOPENED], |it| {
         it.list.edit_output(|_, _, list| list.value.pets.reverse());
     }),
-    Flaw::new("every second page is rotated by half", &[PAGE, WRITE, WALK], |it| {
-        it.list.edit_output(|store, _, list| {
-            if store.notes.flag.fetch_not(Ordering::Relaxed) {
-                let middle = list.value.pets.len() / 2;
-                list.value.pets.rotate_left(middle);
-            }
+    Flaw::new("a page has at most 50 animals", &[PAGE], |it| {
+        it.list.edit_input(|query| {
+            query.limit = PageLimit::new(query.limit.get().min(50)).unwrap();
         });
+    }),
+    Flaw::new("after the highest identifier, the first page follows", &[PAGE], |it| {
+        it.list.edit_input(|query| _ = query.after.take_if(|after| after.0 == i64::MAX));
     }),
     Flaw::new("`more` is always false", &[WALK, PAGE], |it| {
         it.list.edit_output(|_, _, list| list.value.more = false);
@@ -45,16 +45,6 @@ pub(crate) const FLAWS: &[Flaw] = &[
     }),
     Flaw::new("`more` is true for every page with a filter", &[PAGE], |it| {
         it.list.edit_output(|_, query, list| list.value.more |= query.status.is_some());
-    }),
-    Flaw::new("a page of two animals or more lacks its last one", &[PAGE], |it| {
-        it.list.edit_output(|_, _, list| {
-            list.value.more |= list.value.pets.len() > 1 && list.value.pets.pop().is_some();
-        });
-    }),
-    Flaw::new("a page has one animal more than its limit", &[PAGE], |it| {
-        it.list.edit_input(|query| {
-            query.limit = PageLimit::new((query.limit.get() + 1).min(100)).unwrap();
-        });
     }),
     Flaw::new("the filter is ignored", &[WRITE, PAGE, MODEL], |it| {
         it.list.edit_input(|query| query.status = None);

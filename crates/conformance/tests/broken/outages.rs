@@ -1,12 +1,16 @@
 //! Flaws while the store cannot be reached, and afterwards.
 
-use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
 
-use petstore_domain::{PetRepository as _, StoreError};
+use petstore_domain::{AddError, PetRepository as _, StoreError};
+use tokio::time::sleep;
 
 use crate::{faults::Faults, flaw::Flaw};
 
 const OUTAGE: &[&str] = &["an_unreachable_store_is_unavailable_and_comes_back"];
+
+/// A time longer than the limit of a call during an outage.
+const LONG: Duration = Duration::from_secs(2);
 
 fn gone() -> StoreError {
     StoreError::unavailable("the connection is gone")
@@ -18,10 +22,11 @@ fn carry_out(it: &mut Faults, kind: &'static str) {
         .replace(move |_, call| async move { if call == kind { Ok(()) } else { Err(gone()) } });
 }
 
-/// Never ends calls of one kind while the store cannot be reached.
-fn hang(it: &mut Faults, kind: &'static str) {
+/// Fails calls of one kind only after two seconds while the store cannot be reached.
+fn delay(it: &mut Faults, kind: &'static str) {
     it.unreachable.replace(move |_, call| async move {
-        if call == kind { std::future::pending().await } else { Err(gone()) }
+        sleep(if call == kind { LONG } else { Duration::ZERO }).await;
+        Err(gone())
     });
 }
 
@@ -29,9 +34,9 @@ pub(crate) const FLAWS: &[Flaw] = &[
     Flaw::new("a call is refused during an outage", OUTAGE, |it| {
         it.unreachable.replace(|_, _| async { Err(StoreError::refused("there is no connection")) });
     }),
-    Flaw::new("an addition does not end during an outage", OUTAGE, |it| hang(it, "add")),
-    Flaw::new("a list does not end during an outage", OUTAGE, |it| hang(it, "list")),
-    Flaw::new("a load of keys does not end during an outage", OUTAGE, |it| hang(it, "load")),
+    Flaw::new("an addition takes two seconds during an outage", OUTAGE, |it| delay(it, "add")),
+    Flaw::new("a list takes two seconds during an outage", OUTAGE, |it| delay(it, "list")),
+    Flaw::new("a load of keys takes two seconds during an outage", OUTAGE, |it| delay(it, "load")),
     Flaw::new("an outage stops no addition", OUTAGE, |it| carry_out(it, "add")),
     Flaw::new("an outage stops no addition with a request", OUTAGE, |it| carry_out(it, "add once")),
     Flaw::new("an outage stops no purge", OUTAGE, |it| carry_out(it, "purge")),
@@ -59,13 +64,26 @@ pub(crate) const FLAWS: &[Flaw] = &[
             Err(gone().into())
         });
     }),
-    Flaw::new("additions still fail after an outage", OUTAGE, |it| {
+    Flaw::new("an idempotency key counts as reused during an outage", OUTAGE, |it| {
+        carry_out(it, "add once");
+        it.add.replace(|store, (pet, request)| async move {
+            if store.is_cut_off() {
+                return Err(AddError::IdempotencyKeyReused);
+            }
+            store.add(pet, request).await
+        });
+    }),
+    Flaw::new("the animal from before an outage is lost", OUTAGE, |it| {
+        it.list.edit_output(|_, _, list| list.value.pets.retain(|pet| pet.category_id.0 != 2));
+    }),
+    Flaw::new("additions still fail two seconds after an outage", OUTAGE, |it| {
         it.unreachable.replace(|store, _| async move {
-            store.notes.flag.store(true, Ordering::Relaxed);
+            store.notes.seen.lock().unwrap().at = Some(Instant::now());
             Err(gone())
         });
         it.add.replace(|store, (pet, request)| async move {
-            if store.notes.flag.load(Ordering::Relaxed) {
+            let failed = store.notes.seen.lock().unwrap().at;
+            if failed.is_some_and(|at| at.elapsed() < LONG) {
                 return Err(gone().into());
             }
             store.add(pet, request).await

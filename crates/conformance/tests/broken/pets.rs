@@ -96,6 +96,14 @@ pub(crate) const FLAWS: &[Flaw] = &[
             pet.category_id = CategoryId(category);
         });
     }),
+    Flaw::new("a category is kept as a float, which cannot hold 2^53 + 1", &[GIVEN], |it| {
+        it.add.edit_input(|(pet, _)| {
+            pet.category_id.0 -= i64::from(pet.category_id.0 == (1 << 53) + 1);
+        });
+    }),
+    Flaw::new("an animal is found by its negative identifier", &[GIVEN], |it| {
+        it.find.edit_input(|id| id.0 = id.0.saturating_abs());
+    }),
     Flaw::new(
         "every thirteenth animal is lost",
         &["a_dropped_addition_happens_whole_or_not_at_all", PAGE, WRITE, WALK],

@@ -35,7 +35,6 @@ pub(crate) const FLAWS: &[Flaw] = &[
         &["two_that_open_a_new_store_at_once_open_the_same"],
         |it| it.made_twice = true,
     ),
-    Flaw::new("changes by another process do not show", ELSEWHERE, |it| it.alone = true),
     Flaw::new("animals that another process adds do not show", ELSEWHERE, |it| {
         it.list.edit_output(|_, _, list| list.value.pets.retain(|pet| pet.category_id.0 != 2));
     }),
