@@ -171,7 +171,10 @@ pub(crate) const FLAWS: &[Flaw] = &[
     Flaw::new("a snapshot counts one record too many", &[FRESH, ORDER], |it| {
         snapshots(it, Counts(|counts| counts.records += 1));
     }),
-    Flaw::new("the highest identifiers of a new store are 0", &[FRESH], |it| {
+    Flaw::new("the highest key of a new store is 0", &[FRESH], |it| {
+        snapshots(it, Highest(|highest| highest.key = highest.key.or(Some(KeyId(0)))));
+    }),
+    Flaw::new("the highest animal of a new store is 0", &[FRESH], |it| {
         snapshots(it, Highest(|highest| highest.pet = highest.pet.or(Some(PetId(0)))));
     }),
     Flaw::new("a batch of records has more rows than its limit", &[ORDER, LATER], |it| {

@@ -7,7 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use petstore_domain::{CatalogueVersion, PetRepository as _, Versioned};
+use petstore_domain::{CatalogueVersion, PetRepository as _, StoreError, Versioned};
 use tokio::task::yield_now;
 
 use crate::{
@@ -33,9 +33,18 @@ fn stale(store: &Handle, now: Version, lasts: Duration) -> Version {
 const AT_ONCE: &str = "the_version_is_that_of_reads_and_answered_at_once";
 const NEVER_BACK: &str = "a_version_never_comes_back";
 const READS: &str = "reads_under_one_version_are_equal";
+const TOGETHER: &str = "an_animal_and_its_record_appear_together";
 const WRITE: &str = "a_write_shows_everywhere_and_changes_nothing_else";
 
 pub(crate) const FLAWS: &[Flaw] = &[
+    Flaw::new("the fifth addition by a handle fails", &[READS, TOGETHER], |it| {
+        it.add.replace(|store, (pet, request)| async move {
+            if store.own.count.fetch_add(1, Ordering::Relaxed) == 4 {
+                return Err(StoreError::refused("no more").into());
+            }
+            store.add(pet, request).await
+        });
+    }),
     Flaw::new("two of three calls of `version` take 55 ms", &[AT_ONCE], |it| {
         it.own_version = |store, version| {
             if store.own.count.fetch_add(1, Ordering::Relaxed) % 3 > 0 {

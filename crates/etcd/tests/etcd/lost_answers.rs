@@ -28,7 +28,7 @@ fn puts(request: &str) -> bool {
 }
 
 /// Starts a proxy to a node, with one thread for each connection. Returns the proxy's address.
-fn proxy(node: String, is_lost: Arc<IsLost>) -> String {
+pub(crate) fn proxy(node: String, is_lost: Arc<IsLost>) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap().to_string();
     thread::spawn(move || {

@@ -3,6 +3,10 @@
 use std::{
     io::{Read as _, Write as _},
     net::{TcpListener, TcpStream},
+    sync::{
+        Arc,
+        atomic::{AtomicU32, Ordering},
+    },
     time::Duration,
 };
 
@@ -16,6 +20,7 @@ use petstore_storage::Finding;
 use petstore_testing::{Etcd, needs};
 use tokio::time::timeout;
 
+use crate::lost_answers::proxy;
 use crate::support::{add, delete, open, page, put, refusal, rex, try_open, url};
 
 #[needs(etcd)]
@@ -158,6 +163,16 @@ async fn a_user_needs_rights_on_the_prefix_alone_and_the_token_is_renewed() {
         let path = if path == "auth/enable" { "enable" } else { path };
         post(&etcd, &format!("/v3/auth/{path}"), "", &body);
     }
+    let authenticated = Arc::new(AtomicU32::new(0));
+    let count = authenticated.clone();
+    let sees = move |request: &str| {
+        count.fetch_add(request.contains("/v3/auth/authenticate").into(), Ordering::Relaxed);
+        false
+    };
+    let proxy = proxy(etcd.endpoints(), Arc::new(sees));
+    let store = open(&with_user("me:hush%40").replace(&etcd.endpoints(), &proxy)).await;
+    assert_eq!(authenticated.load(Ordering::Relaxed), 1);
+    drop(store);
     let store = open(&with_user("me:hush%40")).await;
     add(&store).await;
     for (url, says) in [
