@@ -126,23 +126,3 @@ impl Counter {
         Some((name.to_owned(), count.parse().ok()?)).filter(|(_, count)| *count > 0)
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::Counter;
-
-    #[test]
-    fn the_lines_of_both_programs_are_parsed() {
-        let futex = || Some(("futex".to_owned(), 5));
-        let perf = |line| Counter::Perf.parse(line);
-        assert_eq!(perf("5,,syscalls:sys_enter_futex,1234,100.00,,"), futex());
-        assert_eq!(perf("0,,syscalls:sys_enter_iopl,1234,100.00,,"), None);
-        assert_eq!(perf("# started on Thu"), None);
-        let strace = |line| Counter::Strace.parse(line);
-        assert_eq!(strace("        5 futex"), futex());
-        assert_eq!(strace("--------- ----------------"), None);
-        let total = Some(("total".to_owned(), 29));
-        assert_eq!(strace("       29 total"), total);
-        assert_eq!(perf("29,,raw_syscalls:sys_enter,1234,100.00,,"), total);
-    }
-}

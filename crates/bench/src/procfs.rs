@@ -21,15 +21,3 @@ fn seconds(stat: &str) -> Option<f64> {
     let mut fields = fields.split_whitespace().skip(11).map(str::parse::<f64>);
     Some((fields.next()?.ok()? + fields.next()?.ok()?) / TICKS_PER_SECOND)
 }
-
-#[cfg(test)]
-mod tests {
-    use super::seconds;
-
-    #[test]
-    fn times_are_parsed_for_any_program_name() {
-        let stat = "7 (a) b (c) S 1 7 7 0 -1 0 1 2 3 4 150 50 7 8 20 0";
-        assert_eq!(seconds(stat), Some(2.0));
-        assert_eq!(seconds("7 (a) S 1"), None);
-    }
-}
