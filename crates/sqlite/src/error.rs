@@ -206,12 +206,12 @@ mod tests {
 
     #[test]
     fn an_error_of_sqlite_names_the_remedy_and_is_temporary_or_permanent() {
+        let denied =
+            "permission denied; give this user read and write access to the file and its directory";
+        let locked =
+            "it is locked by another process; stop that process, or try again when it has finished";
         let table = [
-            (
-                ffi::SQLITE_READONLY_DIRECTORY,
-                "permission denied; give this user read and write access to the file and its directory",
-                false,
-            ),
+            (ffi::SQLITE_READONLY_DIRECTORY, denied, false),
             (
                 ffi::SQLITE_CANTOPEN,
                 "SQLite cannot open it; give this user access to the file and its directory, or allow \
@@ -225,22 +225,9 @@ mod tests {
                  files ('ulimit -f')",
                 true,
             ),
-            (
-                ffi::SQLITE_BUSY,
-                "it is locked by another process; stop that process, or try again when it has \
-                 finished",
-                true,
-            ),
-            (
-                ffi::SQLITE_LOCKED,
-                "it is locked by another process; stop that process, or try again when it has finished",
-                true,
-            ),
-            (
-                ffi::SQLITE_PERM,
-                "permission denied; give this user read and write access to the file and its directory",
-                false,
-            ),
+            (ffi::SQLITE_BUSY, locked, true),
+            (ffi::SQLITE_LOCKED, locked, true),
+            (ffi::SQLITE_PERM, denied, false),
             (ffi::SQLITE_CORRUPT, "it is damaged (the cause); restore it from a backup", false),
             (ffi::SQLITE_NOTADB, "it is damaged (the cause); restore it from a backup", false),
             (ffi::SQLITE_IOERR, "the cause; mend that, or name another path", true),

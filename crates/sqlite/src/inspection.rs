@@ -159,6 +159,7 @@ mod tests {
         assert_eq!(place.number("PRAGMA wal_checkpoint(TRUNCATE)"), 0);
         damage_sold(&place);
         assert_eq!(integrity().severity, Severity::Error, "{:?}", integrity());
+        assert!(!integrity().detail.contains('\n'), "{:?}", integrity());
     }
 
     #[test]

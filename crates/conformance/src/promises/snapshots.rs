@@ -40,9 +40,9 @@ pub(super) async fn a_snapshot_holds_everything_in_order(fixture: Fixture) -> Pr
 pub(super) async fn a_snapshot_does_not_see_later_writes(fixture: Fixture) -> PromiseResult {
     let (store, other) = (fixture.handle(0), fixture.handle(1));
     let expected = populate(store).await?;
+    let counts = archive(store)?.snapshot().await?.counts().await?;
+    let highest = archive(store)?.snapshot().await?.highest_ids().await?;
     let mut snapshot = archive(store)?.snapshot().await?;
-    let counts = snapshot.counts().await?;
-    let highest = snapshot.highest_ids().await?;
     for number in 0..20 {
         add(other, samples::numbered(number)).await?;
     }

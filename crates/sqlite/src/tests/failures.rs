@@ -94,14 +94,26 @@ async fn additions_to_a_full_disk_fail_and_nothing_is_lost() {
 }
 
 #[tokio::test]
-async fn an_early_end_of_a_transaction_does_not_stop_the_writer() {
+async fn a_broken_transaction_stops_neither_the_writer_nor_reads() {
     let place = Place::new();
     let store = place.open();
-    let end = |connection: &Connection| Ok(connection.execute_batch("COMMIT")?);
+    let (path, away) = (place.path(), place.path().with_extension("away"));
+    let end = move |connection: &Connection| {
+        fs::rename(&path, path.with_extension("away")).unwrap();
+        Ok(connection.execute_batch("COMMIT")?)
+    };
     assert!(store.writer().unwrap().write(end).await.is_err());
     assert_eq!(store.activity().commits, 0, "a failed commit was counted");
+    assert!(PetRepository::add(&store, rex(), None).await.is_err());
+    fs::rename(away, place.path()).unwrap();
     add(&store).await;
     assert_eq!((store.activity().commits, store.activity().writes), (1, 1));
+    // A failed read leaves no transaction to later reads.
+    let fail = "BEGIN; SELECT count(*) FROM pet; SELECT no_such_function()";
+    let failed = store.readers.read(|connection| Ok(connection.execute_batch(fail)?)).await;
+    failed.unwrap_err();
+    let id = add(&store).await.id;
+    assert!(found(&store, id).await, "a later read does not see the animal");
 }
 
 #[tokio::test]
@@ -121,16 +133,23 @@ async fn a_file_that_is_truncated_after_it_has_grown_gets_no_write() {
 }
 
 #[tokio::test]
-async fn a_write_into_a_file_that_was_removed_meanwhile_fails() {
-    let place = Place::new();
-    let store = place.open();
-    let path = place.path();
-    let remove = move |_: &Connection| {
-        fs::remove_file(path).unwrap();
-        Ok(())
-    };
-    let refusal = store.writer().unwrap().write(remove).await.unwrap_err().to_string();
-    assert!(refusal.contains("petstore.db was removed while the store was open"), "{refusal}");
+async fn writes_into_and_reads_of_a_file_that_was_removed_meanwhile_fail() {
+    for name in ["petstore.db", "petstore.db-wal"] {
+        let place = Place::new();
+        let store = place.open();
+        assert!(!found(&store, PetId(1)).await);
+        let path = place.path().with_file_name(name);
+        let remove = move |_: &Connection| {
+            fs::remove_file(path).unwrap();
+            Ok(())
+        };
+        let written = store.writer().unwrap().write(remove).await;
+        for refusal in [written.unwrap_err(), store.find(PetId(1)).await.unwrap_err()] {
+            let expected = format!("{name} was removed while the store was open");
+            assert!(refusal.to_string().contains(&expected), "{refusal}");
+        }
+        assert!(store.readers.shared.pool.idle().is_empty(), "a connection stays open");
+    }
 }
 
 /// A checkpoint in another process writes the first page before the last pages, so the file is too short for a moment.

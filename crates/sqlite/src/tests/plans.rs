@@ -68,7 +68,7 @@ async fn no_statement_scans_or_sorts_before_and_after_analyze() {
 }
 
 #[tokio::test]
-async fn a_record_is_found_by_id_or_position_and_purged_by_age() {
+async fn records_and_the_pages_of_one_status_are_read_from_their_indexes() {
     let place = Place::new();
     let store = place.open();
     let connection = store.readers.shared.pool.open().unwrap();
@@ -80,6 +80,13 @@ async fn a_record_is_found_by_id_or_position_and_purged_by_age() {
     let purge = plan(&connection, pets::PURGE);
     assert!(purge.starts_with("SEARCH idempotency USING") && purge.contains("(id=?)"), "{purge}");
     assert!(purge.contains(by_age), "{purge}");
+    for status in PetStatus::ALL {
+        assert_eq!(
+            plan(&connection, pets::page_with(status)),
+            format!("SEARCH pet USING COVERING INDEX pet_{status} (id>?)\n")
+        );
+    }
+    assert_eq!(plan(&connection, pets::PAGE), "SEARCH pet USING INTEGER PRIMARY KEY (rowid>?)\n");
 }
 
 #[tokio::test]
@@ -95,18 +102,4 @@ async fn the_oldest_records_are_purged_first() {
         pets::records_after(&store.readers.shared.pool.open().unwrap(), None, 9).unwrap();
     records.sort_by_key(|record| record.at);
     assert_eq!(records.iter().map(|record| record.at.0).collect::<Vec<_>>(), [30, 40]);
-}
-
-#[tokio::test]
-async fn a_page_of_one_status_is_read_from_its_index_alone() {
-    let place = Place::new();
-    let store = place.open();
-    let connection = store.readers.shared.pool.open().unwrap();
-    for status in PetStatus::ALL {
-        assert_eq!(
-            plan(&connection, pets::page_with(status)),
-            format!("SEARCH pet USING COVERING INDEX pet_{status} (id>?)\n")
-        );
-    }
-    assert_eq!(plan(&connection, pets::PAGE), "SEARCH pet USING INTEGER PRIMARY KEY (rowid>?)\n");
 }

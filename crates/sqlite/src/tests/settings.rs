@@ -2,12 +2,11 @@
 
 use std::fs;
 
-use rusqlite::{Connection, config::DbConfig, params};
+use rusqlite::{Connection, config::DbConfig};
 
 use super::Place;
 use crate::{
     config::{SqliteConfig, Synchronous},
-    pets::rows::RESTORE,
     store::SqliteStore,
 };
 
@@ -45,15 +44,6 @@ async fn a_write_other_than_an_addition_always_waits_for_the_disk() {
         store.writer().unwrap().write(look).await.unwrap();
     }
     assert_eq!(Synchronous::default(), Synchronous::Full);
-}
-
-#[tokio::test]
-async fn the_schema_refuses_rows_of_other_programs_that_break_its_rules() {
-    let place = Place::new();
-    drop(place.open());
-    let refusal = place.raw().execute(RESTORE, params![1, "Rex", 1, "lost"]).unwrap_err();
-    assert!(refusal.to_string().contains("CHECK constraint failed"), "{refusal}");
-    assert_eq!(place.count(), 0);
 }
 
 #[tokio::test]

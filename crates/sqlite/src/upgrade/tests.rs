@@ -4,7 +4,6 @@ use std::{
     fs::{self, Permissions},
     os::unix::fs::PermissionsExt as _,
     path::PathBuf,
-    sync::Barrier,
     thread,
     time::Duration,
 };
@@ -293,20 +292,20 @@ fn a_failed_step_changes_nothing_and_leaves_no_copy_on_a_full_disk() {
 }
 
 #[test]
-fn several_processes_may_upgrade_at_once() {
+fn an_upgrade_leaves_what_another_process_has_upgraded_meanwhile() {
     let old = Old::new();
-    let together = Barrier::new(4);
-    let done: Vec<_> = thread::scope(|scope| {
-        let threads = [(); 4].map(|()| {
-            scope.spawn(|| {
-                together.wait();
-                old.upgrade(UpgradeMode::Run, &STEPS).unwrap().steps.len()
-            })
-        });
-        threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+    let other = old.raw();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let upgrade = thread::scope(|scope| {
+        let upgrading = scope.spawn(|| old.upgrade(UpgradeMode::Force, &STEPS).unwrap());
+        // The upgrade plans its steps, and waits for the lock.
+        thread::sleep(Duration::from_millis(200));
+        STEPS[1..].iter().for_each(|step| schema::apply(step, &other).unwrap());
+        other.execute_batch("COMMIT").unwrap();
+        upgrading.join().unwrap()
     });
-    assert_eq!(done.iter().sum::<usize>(), STEPS.len() - 1, "{done:?}");
-    assert_eq!(old.version(), VERSION);
+    assert_eq!(upgrade.steps, []);
+    assert!(!old.copy().exists());
 }
 
 #[test]

@@ -16,22 +16,22 @@ const ANIMALS: i64 = 12_000;
 /// An upper limit for the steps of a backup of [`ANIMALS`] animals.
 const MAX_STEPS: i64 = 200;
 
-/// Makes a store with [`ANIMALS`] animals, and an empty file for its backup.
-fn places() -> (Place, Place) {
+#[tokio::test(flavor = "multi_thread")]
+async fn a_backup_can_be_canceled_and_writes_during_it_do_not_wait_and_are_not_in_the_copy() {
     let (place, target) = (Place::new(), Place::new());
-    drop(place.open());
+    let store = place.open();
     let sql = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?1)
          INSERT INTO pet (name, category_id) SELECT printf('%.250c', 'x'), i FROM n";
     place.raw().execute(sql, [ANIMALS]).unwrap();
-    File::create(target.path()).unwrap();
-    (place, target)
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn writes_during_a_backup_do_not_wait_and_are_not_in_the_copy() {
-    let (place, target) = places();
-    let store = place.open();
     let (runtime, mut steps, mut dones) = (Handle::current(), 0, Vec::new());
+    File::create(target.path()).unwrap();
+    let canceled = SqliteStore::back_up(&place.config(), &target.path(), &mut |_, _| {
+        steps += 1;
+        ControlFlow::Break(())
+    });
+    assert!(matches!(canceled, Err(BackupError::Canceled)), "{canceled:?}");
+    assert_eq!(std::mem::take(&mut steps), 1);
+    File::create(target.path()).unwrap();
     block_in_place(|| {
         let mut watch = |done: u64, total: u64| {
             // Adds an animal between two steps, while the backup holds its read transaction.
@@ -57,16 +57,4 @@ async fn writes_during_a_backup_do_not_wait_and_are_not_in_the_copy() {
     let copy = target.open();
     assert!(!copy.was_created());
     add(&copy).await;
-}
-
-#[tokio::test]
-async fn a_backup_is_canceled_between_two_steps() {
-    let (place, target) = places();
-    let mut steps = 0;
-    let canceled = SqliteStore::back_up(&place.config(), &target.path(), &mut |_, _| {
-        steps += 1;
-        ControlFlow::Break(())
-    });
-    assert!(matches!(canceled, Err(BackupError::Canceled)), "{canceled:?}");
-    assert_eq!(steps, 1);
 }

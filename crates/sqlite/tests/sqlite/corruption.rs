@@ -30,8 +30,11 @@ async fn the_error_for_an_animal_that_breaks_a_rule_names_it_and_other_animals_a
             add(&store).await;
         }
         let raw = place.raw();
+        let update = format!("UPDATE pet SET {change} WHERE id = 2");
+        // The schema holds the rules of the domain.
+        assert!(raw.execute(&update, []).is_err() || rule.contains("utf-8"), "{change}");
         raw.pragma_update(None, "ignore_check_constraints", true).unwrap();
-        raw.execute(&format!("UPDATE pet SET {change} WHERE id = 2"), []).unwrap();
+        raw.execute(&update, []).unwrap();
 
         let expected = Corruption::new("animal 2", rule);
         assert_eq!(corrupt(store.find(PetId(2)).await), expected);
@@ -79,19 +82,23 @@ async fn the_error_for_a_corrupt_api_key_names_it_and_other_keys_work() {
     for (seed, name) in [(1, "a"), (2, "b"), (3, "c")] {
         keys.push(add_key(&store, new_key(seed, name)).await.unwrap());
     }
-    place.raw().execute("UPDATE api_key SET digest = zeroblob(31) WHERE id = 2", []).unwrap();
-
-    let expected = Corruption::new("API key 2", "a digest has 32 bytes");
-    let found = load_keys(&store).await.unwrap();
-    assert_eq!(found.keys, [keys[0].clone(), keys[2].clone()]);
-    assert_eq!(found.next_id, KeyId(4));
-    let [named] = found.corrupt.try_into().unwrap();
-    assert_eq!(named.corruption, expected);
-    assert_eq!((named.id, named.name.as_deref()), (Some(KeyId(2)), Some("b")));
-    let revoked = revoke_keys(&store, KeySelector::Id(KeyId(2)), NOW).await;
-    assert_eq!(corrupt(revoked), expected);
-    let copied = store.snapshot().await.unwrap().keys().await;
-    assert_eq!(corrupt(copied), expected);
+    for (change, rule) in [
+        ("digest = zeroblob(31)", "a digest has 32 bytes"),
+        ("prefix = CAST(x'ff' AS TEXT)", "invalid utf-8 sequence of 1 bytes from index 0"),
+    ] {
+        place.raw().execute(&format!("UPDATE api_key SET {change} WHERE id = 2"), []).unwrap();
+        let expected = Corruption::new("API key 2", rule);
+        let found = load_keys(&store).await.unwrap();
+        assert_eq!(found.keys, [keys[0].clone(), keys[2].clone()]);
+        assert_eq!(found.next_id, KeyId(4));
+        let [named] = found.corrupt.try_into().unwrap();
+        assert_eq!(named.corruption, expected);
+        assert_eq!((named.id, named.name.as_deref()), (Some(KeyId(2)), Some("b")));
+        let revoked = revoke_keys(&store, KeySelector::Id(KeyId(2)), NOW).await;
+        assert_eq!(corrupt(revoked), expected);
+        let copied = store.snapshot().await.unwrap().keys().await;
+        assert_eq!(corrupt(copied), expected);
+    }
 
     add_key(&store, new_key(4, "d")).await.unwrap();
     roll_key(&store, new_key(5, "a"), NOW).await.unwrap();

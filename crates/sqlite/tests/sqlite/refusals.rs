@@ -2,7 +2,9 @@
 
 use std::{fs, path::Path};
 
-use petstore_domain::{Archive as _, KeyRevision, KeyStore as _, PetRepository, Rows, WriterRole};
+use petstore_domain::{
+    Archive as _, Handover as _, KeyRevision, KeyStore as _, PetRepository, Rows, WriterRole,
+};
 use petstore_sqlite::SqliteStore;
 
 use crate::support::{Place, VERSION, add, all, open, rex};
@@ -107,10 +109,14 @@ async fn a_read_only_opening_changes_no_file() {
         assert!(PetRepository::add(&store, rex(), None).await.is_err());
         assert!(store.write_rows(WriterRole::Service, Rows::default()).await.is_err());
         assert!(store.save(KeyRevision(0), vec![], vec![]).await.is_err());
+        let state = store.state().await.unwrap();
+        assert!(store.change_state(0, state.next(state.phase.clone())).await.is_err());
         drop(store);
         assert!(place.content() == before, "{mode}");
     }
     let place = Place::new();
+    let refusal = SqliteStore::open_read_only(&place.config()).unwrap_err().to_string();
+    assert!(refusal.contains("petstore.db: No such file or directory"), "{refusal}");
     fs::write(place.path(), "").unwrap();
     let refusal = SqliteStore::open_read_only(&place.config()).unwrap_err().to_string();
     assert!(refusal.contains("it is not a petstore store but an empty database"), "{refusal}");
