@@ -9,7 +9,7 @@ use std::sync::{
 use petstore_domain::{PetId, StoreError};
 use tokio::{task::JoinHandle, time::sleep};
 
-use super::{Place, begin, found, in_time};
+use super::{LIMIT, Place, begin, found, in_time};
 use crate::{readers::watch::TICK, store::SqliteStore};
 
 /// The largest number of reads at a time: one on one of the two workers, and one on each of sixteen threads.
@@ -29,8 +29,8 @@ fn block(
         tokio::spawn(async move {
             let read = move |_: &_| {
                 begun.fetch_add(1, Ordering::SeqCst);
-                // Fails once the sender is dropped.
-                let _ = released.lock().unwrap().recv();
+                // Fails once the sender is dropped. The limit frees a worker if all of them hang.
+                let _ = released.lock().unwrap().recv_timeout(LIMIT);
                 Ok(())
             };
             store.readers.read::<()>(read).await
