@@ -65,10 +65,8 @@ impl FaultySnapshot {
     }
 
     fn limit(&self, part: Part, limit: u32) -> u32 {
-        match self.fault {
-            Limit(limited, change) if limited == part => change(limit),
-            _ => limit,
-        }
+        let Limit(limited, change) = self.fault else { return limit };
+        if limited == part { change(limit) } else { limit }
     }
 }
 

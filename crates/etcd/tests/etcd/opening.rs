@@ -133,18 +133,9 @@ fn post_as_root(etcd: &Etcd, path: &str, json: &str) {
     post(etcd, path, &format!("Authorization: {token}\r\n"), json);
 }
 
-#[needs(etcd)]
-#[tokio::test]
-async fn a_user_needs_rights_on_the_prefix_alone_and_the_token_is_renewed() {
-    let etcd = Etcd::start(1).unwrap();
-    let plain = url(&etcd);
-    // The node may take long to hash a password, and to start.
-    let with_user = |user: &str| {
-        plain.replace("etcd://", &format!("etcd://{user}@"))
-            + "?request_timeout=20s&call_timeout=30s"
-    };
-    let early = refusal(&with_user("me:hush")).await;
-    assert!(early.contains("or enable etcd's authentication"), "{early}");
+/// Creates the user `me` with the password `hush@` and rights under `zoo/`, and enables etcd's authentication. Returns the
+/// first key of the prefix in base64.
+fn enable_users(etcd: &Etcd) -> String {
     let [key, end] = ["zoo/", "zoo0"].map(|text| STANDARD.encode(text));
     for (path, body) in [
         ("user/add", r#"{"name":"root","password":"r"}"#.to_owned()),
@@ -161,8 +152,24 @@ async fn a_user_needs_rights_on_the_prefix_alone_and_the_token_is_renewed() {
         ("auth/enable", "{}".to_owned()),
     ] {
         let path = if path == "auth/enable" { "enable" } else { path };
-        post(&etcd, &format!("/v3/auth/{path}"), "", &body);
+        post(etcd, &format!("/v3/auth/{path}"), "", &body);
     }
+    key
+}
+
+#[needs(etcd)]
+#[tokio::test]
+async fn a_user_needs_rights_on_the_prefix_alone_and_the_token_is_renewed() {
+    let etcd = Etcd::start(1).unwrap();
+    let plain = url(&etcd);
+    // The node may take long to hash a password, and to start.
+    let with_user = |user: &str| {
+        plain.replace("etcd://", &format!("etcd://{user}@"))
+            + "?request_timeout=20s&call_timeout=30s"
+    };
+    let early = refusal(&with_user("me:hush")).await;
+    assert!(early.contains("or enable etcd's authentication"), "{early}");
+    let key = enable_users(&etcd);
     let authenticated = Arc::new(AtomicU32::new(0));
     let count = authenticated.clone();
     let sees = move |request: &str| {
@@ -204,6 +211,7 @@ async fn a_user_needs_rights_on_the_prefix_alone_and_the_token_is_renewed() {
             assert!(is_passing && error.to_string().contains(says), "{error}");
         }
     };
+    let end = STANDARD.encode("zoo0");
     let role = format!(r#"{{"role":"zoo","key":"{key}","range_end":"{end}"}}"#);
     post_as_root(&etcd, "/v3/auth/role/revoke", &role);
     denied("permission denied; grant the user's role readwrite").await;
