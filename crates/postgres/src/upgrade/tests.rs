@@ -146,7 +146,10 @@ async fn rows_that_break_a_new_rule_are_named_and_nothing_is_changed() {
         }
         assert_eq!(record(&old), "{\"version\": 2}");
     }
-    old.sql("DELETE FROM pet WHERE id > 5").unwrap();
+    old.sql("DELETE FROM pet WHERE id > 5; CREATE TABLE petstore_relocation ()").unwrap();
+    let refusal = run(&old, UpgradeMode::Run, &STEPS).await.unwrap_err();
+    assert!(refusal.contains("finish that with that release"), "{refusal}");
+    old.sql("DROP TABLE petstore_relocation").unwrap();
     run(&old, UpgradeMode::Run, &STEPS).await.unwrap();
     // From now on such names cannot be written.
     for name in bad {

@@ -42,6 +42,12 @@ fn a_late_result_with_an_older_version_is_ignored() {
     assert_eq!(cache.get(), Some(CatalogueVersion(2)));
     cache.observe(stored(3, 3), before);
     assert_eq!(cache.get(), Some(CatalogueVersion(3)));
+    // The second read began after the first one, and before its end.
+    let began = Instant::now();
+    thread::sleep(Duration::from_millis(2));
+    cache.observe(stored(5, 5), began);
+    cache.observe(stored(4, 4), began + Duration::from_millis(1));
+    assert_eq!(cache.latest.read().unwrap().unwrap().stored, stored(5, 5));
 }
 
 #[test]

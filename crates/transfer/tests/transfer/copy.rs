@@ -4,7 +4,7 @@ use std::{ops::ControlFlow, sync::Arc, time::Duration};
 
 use petstore_domain::{
     Archive, ArchiveError, Fingerprint, Handover, IdempotencyRecord, KeyId, KeySelector, PetId,
-    Phase, Rows, StoreError, StoreId, load_keys, revoke_keys,
+    Phase, Rows, StoreError, StoreId, Timestamp, load_keys, revoke_keys,
 };
 use petstore_memory::MemoryStore;
 use petstore_transfer::{
@@ -70,9 +70,11 @@ async fn more_records_than_a_batch_are_copied_and_counted_on_the_way() {
     const BATCH: u32 = 10_000;
     let (from, to) = (store(), store());
     let rex = add(&from, "Rex", None).await;
-    let records = (0..=BATCH).map(|number| {
-        let fingerprint = Fingerprint([7; 32]);
-        IdempotencyRecord { id: id(number), fingerprint, pet: rex.id, at: START }
+    // The first record has expired.
+    let records = (0..=2 * BATCH).map(|number| {
+        let (fingerprint, at) =
+            (Fingerprint([7; 32]), if number == 0 { Timestamp(0) } else { START });
+        IdempotencyRecord { id: id(number), fingerprint, pet: rex.id, at }
     });
     write(&from, Rows { records: records.collect(), ..Rows::default() }).await;
 
@@ -84,9 +86,9 @@ async fn more_records_than_a_batch_are_copied_and_counted_on_the_way() {
         ControlFlow::Continue(())
     };
     let copied = copy_with(&from, &*to, &mut note).await.unwrap();
-    assert_eq!(copied.records, u64::from(BATCH) + 1);
-    assert_eq!(held(&*from).await.2, held(&*to).await.2);
-    assert_eq!(seen, [(10_000, 10_001), (10_001, 10_001)]);
+    assert_eq!(copied.records, u64::from(2 * BATCH));
+    assert_eq!(held(&*from).await.2[1..], held(&*to).await.2);
+    assert_eq!(seen, [(19_999, 20_001), (20_000, 20_001)]);
 }
 
 #[tokio::test]
