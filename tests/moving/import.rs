@@ -214,7 +214,6 @@ fn an_addition_beside_a_large_import_waits_for_one_batch_at_most(kind: Kind) {
 
 fn a_file_is_imported_once_unless_it_is_asked_for_again(kind: Kind) {
     let store = made(kind);
-    // One batch and a part of another one.
     let (batch, count) = (kind.batch(), kind.batch() * 5 / 4);
     let text = many(count);
     let said = import(&store.url, "ndjson", &text).succeeds();

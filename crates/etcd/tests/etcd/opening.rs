@@ -172,14 +172,13 @@ async fn a_user_needs_rights_on_the_prefix_alone_and_the_token_is_renewed() {
     let key = enable_users(&etcd);
     let authenticated = Arc::new(AtomicU32::new(0));
     let count = authenticated.clone();
-    let sees = move |request: &str| {
+    let sees = Arc::new(move |request: &str| {
         count.fetch_add(request.contains("/v3/auth/authenticate").into(), Ordering::Relaxed);
         false
-    };
-    let proxy = proxy(etcd.endpoints(), Arc::new(sees));
-    let store = open(&with_user("me:hush%40").replace(&etcd.endpoints(), &proxy)).await;
+    });
+    let proxy = proxy(etcd.endpoints(), sees);
+    drop(open(&with_user("me:hush%40").replace(&etcd.endpoints(), &proxy)).await);
     assert_eq!(authenticated.load(Ordering::Relaxed), 1);
-    drop(store);
     let store = open(&with_user("me:hush%40")).await;
     add(&store).await;
     for (url, says) in [

@@ -70,10 +70,10 @@ async fn more_records_than_a_batch_are_copied_and_counted_on_the_way() {
     const BATCH: u32 = 10_000;
     let (from, to) = (store(), store());
     let rex = add(&from, "Rex", None).await;
-    // The first record has expired.
+    let fingerprint = Fingerprint([7; 32]);
     let records = (0..=2 * BATCH).map(|number| {
-        let (fingerprint, at) =
-            (Fingerprint([7; 32]), if number == 0 { Timestamp(0) } else { START });
+        // The first record has expired.
+        let at = if number == 0 { Timestamp(0) } else { START };
         IdempotencyRecord { id: id(number), fingerprint, pet: rex.id, at }
     });
     write(&from, Rows { records: records.collect(), ..Rows::default() }).await;
