@@ -28,7 +28,6 @@ fn a_client_with_expect_continue_need_not_send_a_refused_body() {
     let server = Server::in_memory();
     let body = pet("Rex").to_string();
     let more = format!("{JSON}content-length: {}\r\nexpect: 100-continue\r\n", body.len());
-
     let mut raw = server.raw();
     raw.send(head("POST", "/v1/pets", &more));
     assert_eq!(raw.any_answer(false).status, 100);
