@@ -77,7 +77,8 @@ fn take_new(known: &mut HashSet<Corruption>, current: Vec<Corruption>) -> Vec<Co
 }
 
 /// Adds uses of a revoked key. Returns the uses since the last log line if a line is due: [`REVOKED_EVERY`] after the
-/// last one. `unlogged` has the time at which a line about the key is due next, and the uses that no line has shown.
+/// last one. `unlogged` has an entry for each revoked key that was used: the time of the next line about it, and the uses
+/// that no line has shown.
 fn add_uses(unlogged: &mut BTreeMap<KeyId, (Instant, u64)>, id: KeyId, uses: u64) -> Option<u64> {
     let now = Instant::now();
     let (due, count) = unlogged.entry(id).or_insert((now, 0));

@@ -24,7 +24,7 @@ pub(crate) async fn with_store<T>(
     with_opened(location.open(mode.into()).await.map_err(not_open)?, work).await
 }
 
-/// Runs `work` on an open store, as [`with_store`] does.
+/// Runs `work` on an open store, and closes the store, as [`with_store`] does.
 pub(crate) async fn with_opened<T>(
     store: OpenStore,
     work: impl AsyncFnOnce(&OpenStore) -> Result<T, Failure>,
