@@ -28,11 +28,7 @@ pub(super) fn one_line(error: Error, sources: &Sources) -> String {
     let word = string_of(&error, ContextKind::InvalidSubcommand).unwrap_or(&invalid);
     let word = format!("{names} {word}");
     let hint = HINTS.iter().find(|(guess, _)| *guess == word);
-    let mut error = with_harmless_quotes(error, arg.is_some_and(Arg::is_hide_env_values_set));
-    if hint.is_some() {
-        error.remove(ContextKind::SuggestedArg);
-        error.remove(ContextKind::SuggestedSubcommand);
-    }
+    let error = with_harmless_quotes(error, arg.is_some_and(Arg::is_hide_env_values_set));
     let hint = hint.map_or(String::new(), |(_, right)| format!("; did you mean {right}?"));
     let mut message = message(&error);
     if let Some(place) = place {

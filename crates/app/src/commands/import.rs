@@ -142,7 +142,6 @@ impl Import {
             self.highest = self.highest.max(batch.records.iter().filter_map(|it| it.id).max());
             progress.at("checking", batch.last_line, 0);
         }
-        drop(source);
         let bad = self.bad;
         if bad > MAX_SHOWN {
             Console.note(&format!("and {}", count(bad - MAX_SHOWN, "more bad line")));
