@@ -19,15 +19,6 @@ fn pets(kind: Kind) -> usize {
     kind.batch() * if kind == Kind::Etcd { 160 } else { 6 }
 }
 
-/// Asserts that a command reports at least `found` animals as already there, and that it has added all others.
-#[track_caller]
-fn goes_on_after(found: usize, said: &str, kind: Kind) {
-    let numbers = said.split(|c: char| !c.is_ascii_digit()).filter_map(|n| n.parse().ok());
-    let numbers: Vec<usize> = numbers.take(2).collect();
-    // A server may finish the commit of a client that was killed.
-    assert!(numbers[1] >= found && numbers[0] + numbers[1] == pets(kind), "{found}: {said}");
-}
-
 /// Starts an import of `text`: from `file`, or from standard input if `file` is `None`.
 fn importing(store: &Store, file: Option<&str>, text: &str) -> Running {
     let words = ["import", "--store", &store.url];
@@ -56,7 +47,11 @@ fn an_interrupted_import_continues_and_adds_nothing_twice(kind: Kind) {
                 format!("petstore: stored up to line {found}: it was stopped; run it again");
             assert!(said.contains(&expected), "{found}: {said}");
         }
-        goes_on_after(found, &ended(importing(&store, file, &text)).stdout, kind);
+        let said = ended(importing(&store, file, &text)).stdout;
+        let numbers = said.split(|c: char| !c.is_ascii_digit()).filter_map(|n| n.parse().ok());
+        let numbers: Vec<usize> = numbers.take(2).collect();
+        // A server may finish the commit of a client that was killed.
+        assert!(numbers[1] >= found && numbers[0] + numbers[1] == pets(kind), "{found}: {said}");
         // The store has the animals of the file, in the order of the file.
         let lines = exported(&store.url, "ndjson");
         assert_eq!(lines.lines().count(), pets(kind));

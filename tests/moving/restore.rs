@@ -59,10 +59,8 @@ fn a_restored_store_continues_from_the_backup_and_has_another_identity() {
     backup.damage("CREATE TABLE mine (a)");
     let restored = Store::sqlite();
     let said = restore(&backup, &restored.url);
-    assert!(
-        said.stdout.starts_with("restored /") && said.stdout.contains("found sound"),
-        "{said:?}"
-    );
+    let [file, place] = [&backup, &restored].map(|store| store.file().display().to_string());
+    assert_eq!(said.stdout, format!("restored {file} to {place}, found sound\n"));
     assert!(said.stderr.contains("revoke again the keys"), "{said:?}");
     said.succeeds();
     assert_eq!(files(&restored.folder()), 1);
@@ -125,16 +123,6 @@ fn a_refused_restore_leaves_nothing_behind() {
          version = zeroblob(0)",
     );
     refused(&sealed, "was handed over to elsewhere");
-    let copy = text.folder().join("copy.db");
-    for words in [
-        &["backup", "--to", copy.to_str().unwrap(), "--store"][..],
-        &["export", "--store"],
-        &["import", "--store"],
-        &["check", "--store"],
-        &["keys", "list", "--store"],
-    ] {
-        run(&[words, &[&sealed.url]].concat()).fails(1, "was handed over to elsewhere");
-    }
 
     let sound = Store::sqlite();
     make(&sound);

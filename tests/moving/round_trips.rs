@@ -14,23 +14,18 @@ use crate::support::{
     store::{Kind, Store, on_stores},
 };
 
-/// Adds awkward animals over HTTP. Asserts that an export has the same animals as the service's list.
-fn fill(store: &Store) {
-    let server = Launch::on(store).start();
-    let client = server.client();
-    for pet in awkward() {
-        assert_eq!(catalogue::add(&client, &pet)["name"], pet["name"]);
-    }
-    let ndjson = exported(&store.url, "ndjson");
-    let pets: Vec<Value> = ndjson.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    assert_eq!(pets, catalogue::everything(&client));
-    server.stop();
-}
-
 fn an_import_of_an_export_holds_what_the_original_holds(kind: Kind) {
     for format in ["ndjson", "csv"] {
         let [from, to] = [kind, kind].map(made);
-        fill(&from);
+        let server = Launch::on(&from).start();
+        let client = server.client();
+        for pet in awkward() {
+            assert_eq!(catalogue::add(&client, &pet)["name"], pet["name"]);
+        }
+        let ndjson = exported(&from.url, "ndjson");
+        let pets = ndjson.lines().map(|line| serde_json::from_str(line).unwrap());
+        assert_eq!(pets.collect::<Vec<Value>>(), catalogue::everything(&client));
+        server.stop();
         let text = exported(&from.url, format);
         let said = import(&to.url, format, &text).succeeds();
         let count = awkward().len();

@@ -2,15 +2,10 @@
 
 use std::{io::BufReader, str};
 
-use petstore_domain::PetId;
-use petstore_json::{Record, read_record};
 use sha2::{Digest as _, Sha256};
 
 use crate::{
-    commands::{
-        import::lines::Lines,
-        records::{Format, RecordReader, write},
-    },
+    commands::{import::lines::Lines, records::RecordReader},
     stores::{self, Registry},
 };
 
@@ -20,47 +15,23 @@ const PASSWORD: &str = "CANARY";
 /// Reads `data` like the command `import`, as NDJSON and as CSV.
 ///
 /// # Panics
-/// A byte or a line is not read, or a record is different after it was written and read again.
+/// A byte or a line is not read.
 pub fn import(data: &[u8]) {
-    import_with(data, &RecordReader::Ndjson, |line, read| {
-        assert_eq!(read, read_record(line).map_err(|error| error.to_string()));
-    });
     let header = data.split(|byte| *byte == b'\n').next().unwrap_or_default();
-    if let Ok(reader) = RecordReader::csv(header.trim_ascii_end(), ',') {
-        import_with(data, &reader, |_, _| {});
-    }
-}
-
-fn import_with(data: &[u8], reader: &RecordReader, check: impl Fn(&[u8], Result<Record, String>)) {
-    // A small buffer, so that lines cross its end.
-    let mut lines = Lines::new(BufReader::with_capacity(16, data));
-    // Reading from memory never fails.
-    while let Ok(Some(line)) = lines.next() {
-        let Ok(line) = line else { continue };
-        assert!(!line.contains(&b'\n'));
-        let read = reader.read(line);
-        if let Ok(record) = &read {
-            check_round_trip(record);
-        }
-        check(line, read);
-    }
-    assert_eq!(lines.digest(), <[u8; 32]>::from(Sha256::digest(data)), "bytes were not read");
+    let csv = RecordReader::csv(header.trim_ascii_end(), ',');
     let pieces = data.split(|byte| *byte == b'\n').count();
     let is_last_empty = data.is_empty() || data.ends_with(b"\n");
-    assert_eq!(lines.number, (pieces - usize::from(is_last_empty)) as u64, "lines were not read");
-}
-
-/// Checks that import reads an exported animal unchanged.
-fn check_round_trip(record: &Record) {
-    let pet = record.pet.clone().with_id(record.id.unwrap_or(PetId(1)));
-    let csv = RecordReader::csv(b"id,name,categoryId,status", ',');
-    for (format, reader) in [(Format::Ndjson, Ok(RecordReader::Ndjson)), (Format::Csv, csv)] {
-        let mut written = Vec::new();
-        write(format, &pet, &mut written);
-        assert_eq!(written.pop(), Some(b'\n'));
-        let read = reader.and_then(|reader| reader.read(&written));
-        let expected = Record { id: Some(pet.id), pet: record.pet.clone() };
-        assert_eq!(read, Ok(expected), "{}", written.escape_ascii());
+    for reader in [Ok(RecordReader::Ndjson), csv].into_iter().flatten() {
+        // A small buffer, so that lines cross its end.
+        let mut lines = Lines::new(BufReader::with_capacity(16, data));
+        // Reading from memory never fails.
+        while let Ok(Some(line)) = lines.next() {
+            let Ok(line) = line else { continue };
+            assert!(!line.contains(&b'\n'));
+            let _ = reader.read(line);
+        }
+        assert_eq!(lines.digest(), <[u8; 32]>::from(Sha256::digest(data)), "bytes were not read");
+        assert_eq!(lines.number, (pieces - usize::from(is_last_empty)) as u64);
     }
 }
 
