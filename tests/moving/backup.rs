@@ -11,6 +11,7 @@ use super::{
 };
 use crate::support::{
     catalogue::{self, pet},
+    command::petstore,
     server::Launch,
     store::{Kind, Store},
     wait,
@@ -34,6 +35,11 @@ fn a_backup_of_a_running_service_is_a_state_of_its_store() {
     let acknowledged = exported(&store.url, "ndjson");
     assert_eq!(fs::read_dir(copy.folder()).unwrap().count(), 1);
     assert_eq!(fs::metadata(copy.file()).unwrap().permissions().mode() & 0o777, 0o600);
+    let other = copy.folder().join("other.db");
+    let words = ["backup", "--store", &store.url, "--to", other.to_str().unwrap()];
+    let missing = petstore(&words).flag("--metrics-file", "/nowhere/metrics").finish();
+    missing.fails(1, "other.db is sound, but its metric is missing: ");
+    assert!(other.exists());
     run(&["check", "--store", &copy.url]).succeeds();
     let copied = exported(&copy.url, "ndjson");
     assert!(acknowledged.starts_with(&copied) && copied.lines().count() > 20_000);
@@ -45,7 +51,7 @@ fn a_refused_backup_replaces_no_file_and_leaves_none_behind() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("copy.db");
     let words = ["backup", "--store", &store.url, "--to", file.to_str().unwrap()];
-    run(&words).fails(1, "there is no store at");
+    run(&words).fails(1, "'petstore import --create' make one");
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
 
     make(&store);

@@ -34,6 +34,9 @@ fn a_file_appears_whole_and_replaces_another_or_the_target_of_a_link_only_when_f
     let done = run(&["export", "--store", &store.url, path]);
     assert_eq!(done.stderr, format!("exported 3 animals to {path}\n"));
     assert_eq!(done.succeeds(), "");
+    let usual = store.write("usual", "");
+    let permissions = |path: &str| fs::metadata(path).unwrap().permissions();
+    assert_eq!(permissions(path), permissions(&usual));
     let expected = exported(&store.url, "csv");
     assert_eq!(fs::read_to_string(&file).unwrap(), expected);
 

@@ -77,9 +77,6 @@ fn a_hundred_bad_lines_are_shown_and_the_rest_is_counted() {
 
 fn a_store_is_made_only_when_asked_and_the_command_says_where(kind: Kind) {
     let store = Store::new(kind);
-    let refused = import(&store.url, "ndjson", GOOD);
-    let refused = refused.fails(1, "'petstore import --create' make one");
-    assert!(refused.stderr.contains("there is no store at") || !store.file().exists());
     let words = ["import", "--create", "--store", &store.url];
     let made = feed(&words, GOOD);
     let place = if kind == Kind::Postgres { "postgres://" } else { &store.url };
@@ -154,6 +151,11 @@ fn files_of_other_programs_are_accepted() {
         assert!(run(&words).succeeds().starts_with("added 1 animal, "), "{name}");
     }
     assert_eq!(store.pets(), 4);
+    // Another program has read the first line.
+    let rest = store.write("rest.csv", "nonsense\nname,categoryId\nRex,1\n");
+    let script = format!("exec < {rest}; read line; exec \"$@\"");
+    let words = ["import", "--format", "csv", "--store", &store.url];
+    petstore(&words).behind(["/bin/sh", "-c", &script, "sh"]).finish().succeeds();
     let damaged = store.write("damaged.csv.gz", "name,categoryId\nRex,1\n");
     run(&["import", "--store", &store.url, &damaged]).fails(1, "cannot copy the whole input");
 }
@@ -185,12 +187,12 @@ fn a_dry_run_says_what_would_be_done_and_does_nothing() {
     assert_eq!(store.pets(), 2);
 }
 
-/// Imports a file of at least twenty batches beside a service. Returns the longest time of an addition.
-fn additions_beside_an_import(store: &Store, kind: Kind) -> Duration {
+fn an_addition_beside_a_large_import_waits_for_one_batch_at_most(kind: Kind) {
+    // At least twenty batches.
     let pets = if kind == Kind::Etcd { 10_000 } else { 200_000 };
-    make(store);
+    let store = made(kind);
     let file = store.write("pets.ndjson", &many(pets));
-    let server = Launch::on(store).start();
+    let server = Launch::on(&store).start();
     let client = server.client();
     let running = petstore(&["import", "--store", &store.url, &file]).spawn();
     let mut longest = Duration::ZERO;
@@ -204,11 +206,6 @@ fn additions_beside_an_import(store: &Store, kind: Kind) -> Duration {
     // An import in a single transaction would permit one addition before it, and one after it.
     assert!(added > 2, "{added} animals were added beside the import");
     assert_eq!(store.pets(), pets + added);
-    longest
-}
-
-fn an_addition_beside_a_large_import_waits_for_one_batch_at_most(kind: Kind) {
-    let longest = additions_beside_an_import(&Store::new(kind), kind);
     assert!(longest < Duration::from_secs(1), "an addition took {longest:.2?}");
 }
 

@@ -25,6 +25,8 @@ fn commands<'a>(url: &'a str, equal: &'a str, new: &'a str) -> Vec<Vec<&'a str>>
         vec!["keys", "list", "--store", url],
         vec!["store", "verify", "--from", url, "--to", equal],
         vec!["store", "verify", "--from", equal, "--to", url],
+        vec!["store", "copy", "--from", url, "--to", equal],
+        [&["store", "move", "--dry-run"][..], &["--from", url, "--to", "sqlite:none.db"]].concat(),
         vec!["upgrade", "--dry-run", "--store", url],
         vec!["backup", "--store", url, "--to", new],
     ]

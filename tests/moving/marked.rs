@@ -78,13 +78,16 @@ fn a_move_asks_before_it_begins_and_a_preview_counts_the_rows_of_both_stores() {
         let asked = [&[env!("CARGO_BIN_EXE_petstore")], &words[..]].concat().join(" ");
         let piped = format!("{answer} | script -qec '{asked}' /dev/null");
         let output = Command::new("sh").args(["-c", &piped]).output().unwrap();
-        assert!(String::from_utf8_lossy(&output.stdout).contains("? [y/N]"), "{output:?}");
+        let question = format!("Hand {} over to {}? [y/N]", from.url, to.url);
+        assert!(String::from_utf8_lossy(&output.stdout).contains(&question), "{output:?}");
         (output.status.code(), to.is_made())
     };
     assert_eq!(["true", "echo", "echo no"].map(&asks), [(Some(1), false); 3]);
     let dry = [&words[..], &["--dry-run"]].concat();
     let said = run(&dry).succeeds();
-    assert!(said.contains(" holds 3 animals, ") && said.contains("does not exist yet"), "{said}");
+    let (old, new, rest) = (&from.url, &to.url, "0 API keys and 1 idempotency records");
+    let expected = format!("{old} holds 3 animals, {rest}; {new} does not exist yet, and will be");
+    assert!(said.starts_with(&expected), "{said}");
     assert!(!to.is_made());
     let taken = made(Kind::Sqlite);
     taken.new_key("web");
@@ -95,7 +98,8 @@ fn a_move_asks_before_it_begins_and_a_preview_counts_the_rows_of_both_stores() {
     server.stop();
     make(&to);
     let said = run(&dry).succeeds();
-    assert!(said.contains(" holds 4 animals, ") && said.contains(" holds 0 animals, "), "{said}");
+    let none = "0 animals, 0 API keys and 0 idempotency records";
+    assert_eq!(said, format!("{old} holds 4 animals, {rest}; {new} holds {none}\n"));
     assert_eq!(asks("echo y").0, Some(0));
     let said = run(&dry).succeeds();
     assert!(said.contains("; it was handed over before; "), "{said}");
@@ -112,7 +116,8 @@ fn a_service_with_another_next_store_refuses_writes_soon_and_names_the_new_one()
     import(&from.url, "ndjson", &many(10)).succeeds();
     let servers =
         [&other, &absent].map(|next| Launch::on(&from).flag("--next-store", &next.url).start());
-    hand_over(&from, &to).succeeds();
+    let said = hand_over(&from, &to).succeeds();
+    assert!(said.ends_with(&format!(" restart services with --store {}\n", to.url)), "{said}");
     for server in servers {
         let began = Instant::now();
         server.client().add(&pet("Rex")).send().is(503);

@@ -4,9 +4,10 @@ use super::commands::{made, run};
 use crate::support::store::{Kind, Store, on_stores};
 
 /// The commands on one store that must not make the store.
-const ON_ONE: [&[&str]; 7] = [
+const ON_ONE: [&[&str]; 8] = [
     &["store", "release", "--force"],
     &["check", "--store"],
+    &["upgrade", "--store"],
     &["export", "--store"],
     &["import", "--store"],
     &["keys", "list", "--store"],
@@ -39,6 +40,7 @@ fn no_command_creates_a_missing_store(kind: Kind) {
         assert_eq!((refused.code, refused.stdout.as_str()), (Some(1), ""), "{words:?}");
         let says = ["there is no store at", "no petstore store is in it"];
         assert!(says.iter().any(|says| refused.stderr.contains(says)), "{words:?}: {refused:?}");
+        assert!(refused.stderr.contains("; 'petstore serve'"), "{refused:?}");
         assert!(!store.is_made(), "{words:?}");
     }
 }

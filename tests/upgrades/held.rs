@@ -1,7 +1,7 @@
 //! An upgrade keeps all animals, API keys and idempotency records, and is refused while the store is in use. Other
 //! commands refuse an old store. Backups from older releases can be restored.
 
-use std::path::PathBuf;
+use std::{fs, path::PathBuf};
 
 use petstore_testing::needs;
 use rusqlite::Connection;
@@ -219,7 +219,11 @@ fn a_backup_of_an_older_release_is_restored_into_a_database() {
         let filled = Store::postgres();
         let file = old.store.file();
         let words = ["restore", file.to_str().unwrap(), "--store", &filled.url];
-        assert!(petstore(&words).finish().succeeds().ends_with(", found sound\n"));
+        let temporary = tempfile::tempdir().unwrap();
+        let restore = petstore(&words).env("TMPDIR", temporary.path().to_str().unwrap());
+        let said = restore.finish().succeeds();
+        assert!(said.contains(" to postgres://") && said.ends_with(", found sound\n"), "{said}");
+        assert_eq!(fs::read_dir(temporary.path()).unwrap().count(), 0);
         holds(&filled, &old);
     }
 }

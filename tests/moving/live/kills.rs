@@ -26,7 +26,8 @@ fn survives<'a>([one, other]: [&'a Store; 2], is_canceled: bool) {
     let kill = |mover: Running, phase, [from, to]: [&'a Store; 2]| {
         drop(mover);
         if is_canceled && phase < Phase::Done && to.state().is_some() {
-            cancel(from, to).succeeds();
+            let said = cancel(from, to).succeeds();
+            assert_eq!(said, format!("{} is open, and nothing is handed over\n", from.url));
             if phase > Phase::Begun {
                 // No service can use an incomplete copy.
                 Launch::on(to).finish().fails(78, "was handed over to ");

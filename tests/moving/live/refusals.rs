@@ -78,7 +78,8 @@ fn a_copy_of_either_store_of_a_handover_is_refused_until_released_and_then_indep
     Launch::on(&of_old).finish().fails(78, "was handed over to ");
     petstore(&["store", "release", &of_old.url]).finish().fails(2, "--force");
     for store in [&of_old, &of_new] {
-        petstore(&["store", "release", &store.url, "--force"]).finish().succeeds();
+        let said = petstore(&["store", "release", &store.url, "--force"]).finish().succeeds();
+        assert_eq!(said, format!("{} is a store of its own now, and open\n", store.url));
         let server = Launch::on(store).start();
         server.client().add(&pet("Rex")).send().is(201);
         server.stop();

@@ -113,6 +113,9 @@ fn a_role_serves_with_the_documented_rights_and_not_with_one_less() {
     granted.clerk.keys(&["create", "other"]).fails(1, "permission denied");
     granted.sql("GRANT INSERT, DELETE ON api_key TO clerk");
     granted.clerk.new_key("other");
+    granted.sql("REVOKE SELECT ON pg_catalog.pg_index FROM PUBLIC");
+    let unseen = petstore(&["check", "--store", &granted.clerk.url]).finish();
+    unseen.fails(1, "permission denied for table pg_index");
     granted.sql("REVOKE USAGE ON SCHEMA zoo FROM clerk");
     let says = "there is no schema that this role may use";
     petstore(&["check", "--store", &granted.clerk.url])

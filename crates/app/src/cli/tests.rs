@@ -240,6 +240,11 @@ fn a_refusal_is_one_line_with_a_remedy() {
              try 'petstore keys create --help'",
         ),
         (
+            "petstore keys revoke 5x",
+            "invalid value '5x' for '<ID|NAME>': neither an identifier nor a name: a key's name is an ASCII \
+             letter, then up to 63 ASCII letters, digits, '.', '_' or '-'; try 'petstore keys revoke --help'",
+        ),
+        (
             "petstore keys revoke 99999999999999999999",
             "invalid value '99999999999999999999' for '<ID|NAME>': \
              the largest identifier is 9223372036854775807; try 'petstore keys revoke --help'",
@@ -260,6 +265,19 @@ fn a_refusal_is_one_line_with_a_remedy() {
     for flag in ["public-url", "staging-url", "cors-origin", "trusted-proxy", "metrics-listen"] {
         let refusal = refusal(&format!("petstore serve --{flag} no/where"));
         assert!(refusal.contains(&format!("'no/where' for '--{flag} <")), "{refusal}");
+    }
+}
+
+#[test]
+fn flags_that_contradict_each_other_are_refused() {
+    for line in [
+        "petstore store move --from sqlite:a --to sqlite:b --cancel --yes",
+        "petstore store move --from sqlite:a --to sqlite:b --cancel --dry-run",
+        "petstore store move --from sqlite:a --to sqlite:b --yes --dry-run",
+        "petstore upgrade --force --dry-run",
+        "petstore import --create --dry-run",
+    ] {
+        assert!(refusal(line).contains(" cannot be used with '--"), "{}", refusal(line));
     }
 }
 

@@ -248,6 +248,7 @@ mod tests {
             assert_eq!(parse(url), Ok(SqliteConfig { path: path.into(), synchronous }), "{url}");
             assert_eq!((DRIVER.parse)(url).unwrap().to_string(), shown);
         }
+        assert!(DRIVER.summary.contains("; PATH?synchronous=normal|full|extra says "));
     }
 
     #[test]
@@ -281,7 +282,10 @@ mod tests {
             "synchronous=full&synchronous=full",
         ] {
             let why = parse(&format!("sqlite:a?{parameters}")).unwrap_err();
-            assert!(why.contains("the only parameter"), "{parameters:?}: {why}");
+            assert_eq!(
+                why, "the only parameter is synchronous=normal|full|extra",
+                "{parameters:?}"
+            );
         }
     }
 }

@@ -1,6 +1,7 @@
 use std::{fmt, process::ExitCode};
 
 use async_trait::async_trait;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use super::{
     BUILT_IN, BoxError, MEMORY, OpenOptions, OpenStore, Registry, StoreDriver, StoreLocation,
@@ -52,8 +53,17 @@ fn a_scheme_belongs_to_one_store() {
         let expected = format!("two stores are registered under the scheme {known}");
         assert!(refusal.starts_with(&expected), "{refusal}");
     }
-    let app = App::new().with_built_in_stores().with_store(named(&["etcd"]));
+    let app = App::new().with_store(named(&["etcd"])).with_built_in_stores();
+    let app = app.with_store(named(&["named"]));
     assert_eq!(app.run(["petstore", "--version"].map(Into::into)), ExitCode::FAILURE);
+}
+
+#[test]
+fn no_command_leaves_a_core_dump() {
+    let Rlimit { maximum, .. } = getrlimit(Resource::Core);
+    setrlimit(Resource::Core, Rlimit { current: maximum, maximum }).unwrap();
+    App::new().run(["petstore", "--version"].map(Into::into));
+    assert_eq!(getrlimit(Resource::Core).current, Some(0));
 }
 
 #[test]

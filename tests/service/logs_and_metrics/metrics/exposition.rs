@@ -6,9 +6,12 @@ use std::collections::BTreeMap;
 pub(crate) struct Exposition(BTreeMap<String, f64>);
 
 impl Exposition {
-    /// Parses a scrape. Asserts that no series comes twice.
+    /// Parses a scrape. Asserts that no series comes twice, and that the name of each counter ends in `_total`.
     #[track_caller]
     pub(crate) fn parse(text: &str) -> Self {
+        for line in text.lines().filter(|line| line.starts_with("# TYPE ")) {
+            assert_eq!(line.ends_with(" counter"), line.contains("_total "), "{line}");
+        }
         let mut series = BTreeMap::new();
         for line in text.lines().filter(|line| !line.starts_with('#')) {
             let (name, value) = line.rsplit_once(' ').expect(line);

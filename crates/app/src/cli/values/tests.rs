@@ -81,7 +81,7 @@ fn an_environment_has_up_to_64_characters_without_control_characters() {
     for text in ["production", "blue/green 2", "Zürich \"A\"", &"ü".repeat(64)] {
         assert_eq!(environment(text).as_deref(), Ok(text));
     }
-    for text in ["", "a\nb", &"x".repeat(65)] {
+    for text in ["", "a\nb", "a\u{85}b", &"x".repeat(65)] {
         assert!(environment(text).is_err(), "{text:?}");
     }
 }

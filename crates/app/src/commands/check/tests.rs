@@ -22,7 +22,8 @@ fn pet(id: i64) -> Pet {
 fn repository(now: fn(i64) -> Option<Pet>, lost: fn(i64) -> bool) -> MockPetRepository {
     let mut pets = MockPetRepository::new();
     pets.expect_find().returning(move |id| Ok(Versioned { value: now(id.0), version: None }));
-    pets.expect_list().returning(move |query| {
+    // A check that repeats a page without end fails.
+    pets.expect_list().times(..5_000).returning(move |query| {
         let mut listed = (1..10_500)
             .filter(|id| !lost(*id))
             .filter_map(now)

@@ -47,7 +47,7 @@ fn memory(counts: &Arc<Counts>, has_ports: bool, waits: bool) -> StoreArg {
             return Ok(open);
         }
         let (mut handover, mut keys) = (MockHandover::new(), MockKeyStore::new());
-        let mut open = open.with_archive(store.clone()).with_handover(store);
+        let mut open = open.with_handover(store.clone()).with_archive(store);
         if waits && attempt == 1 {
             handover.expect_state().returning(|| Err(away()));
             open = open.with_handover(Arc::new(handover));
