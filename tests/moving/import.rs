@@ -75,7 +75,7 @@ fn a_hundred_bad_lines_are_shown_and_the_rest_is_counted() {
     assert!(said[101].starts_with("petstore: nothing was stored: 20250 lines are bad"));
 }
 
-fn a_store_is_made_only_when_asked_and_the_command_says_where(kind: Kind) {
+fn a_command_that_makes_a_store_says_where(kind: Kind) {
     let store = Store::new(kind);
     let words = ["import", "--create", "--store", &store.url];
     let made = feed(&words, GOOD);
@@ -250,7 +250,7 @@ fn during_an_import_a_service_assigns_identifiers_above_the_identifiers_of_the_f
 
 on_stores!(
     lasting:
-    a_store_is_made_only_when_asked_and_the_command_says_where,
+    a_command_that_makes_a_store_says_where,
     an_import_of_a_bad_file_makes_no_store_and_removes_no_old_one,
     #[petstore_testing::needs(quiet)]
     an_addition_beside_a_large_import_waits_for_one_batch_at_most,

@@ -44,7 +44,9 @@ fn refuses(from: &Store, to: &Store) {
 }
 
 /// Moves a store there and back under load. Returns how long writes waited each time, in milliseconds.
-fn there_and_back([one, other]: &[Store; 2], services: usize) -> [u64; 2] {
+fn there_and_back(kinds: [Kind; 2]) -> [u64; 2] {
+    let [one, other] = &kinds.map(Store::new);
+    let services = if kinds.contains(&Kind::Sqlite) { 2 } else { 3 };
     let all = populate(one, animals());
     let key = one.new_key("before");
     let servers: Vec<Server> = (0..services).map(|_| serve(one, other)).collect();
@@ -85,17 +87,12 @@ fn there_and_back([one, other]: &[Store; 2], services: usize) -> [u64; 2] {
     pauses
 }
 
-/// Returns the number of services: two if a store is a SQLite file, otherwise three.
-fn services(kinds: [Kind; 2]) -> usize {
-    if kinds.contains(&Kind::Sqlite) { 2 } else { 3 }
-}
-
 fn a_move_there_and_back_refuses_no_request(kinds: [Kind; 2]) {
-    there_and_back(&kinds.map(Store::new), services(kinds));
+    there_and_back(kinds);
 }
 
 fn writes_wait_less_than_a_second_in_each_direction(kinds: [Kind; 2]) {
-    let pauses = there_and_back(&kinds.map(Store::new), services(kinds));
+    let pauses = there_and_back(kinds);
     assert!(pauses.iter().all(|pause| *pause < 1000), "writes waited {pauses:?} ms");
 }
 

@@ -106,11 +106,9 @@ fn an_address_in_use_is_named_with_its_flag() {
 
 #[test]
 fn a_file_without_a_store_is_refused_and_unchanged() {
-    let store = Store::sqlite();
-    for content in ["just some text\n".repeat(1000), "x".to_owned()] {
-        fs::write(store.file(), &content).unwrap();
-        Launch::on(&store).finish().fails(78, store.file().to_str().unwrap());
-        store.keys(&["create", "web"]).fails(1, store.file().to_str().unwrap());
-        assert_eq!(fs::read_to_string(store.file()).unwrap(), content);
-    }
+    let (store, content) = (Store::sqlite(), "just some text\n");
+    fs::write(store.file(), content).unwrap();
+    Launch::on(&store).finish().fails(78, store.file().to_str().unwrap());
+    store.keys(&["create", "web"]).fails(1, store.file().to_str().unwrap());
+    assert_eq!(fs::read_to_string(store.file()).unwrap(), content);
 }
