@@ -116,8 +116,7 @@ fn a_service_with_another_next_store_refuses_writes_soon_and_names_the_new_one()
     import(&from.url, "ndjson", &many(10)).succeeds();
     let servers =
         [&other, &absent].map(|next| Launch::on(&from).flag("--next-store", &next.url).start());
-    let said = hand_over(&from, &to).succeeds();
-    assert!(said.ends_with(&format!(" restart services with --store {}\n", to.url)), "{said}");
+    hand_over(&from, &to).succeeds();
     for server in servers {
         let began = Instant::now();
         server.client().add(&pet("Rex")).send().is(503);

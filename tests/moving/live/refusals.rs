@@ -49,7 +49,8 @@ fn a_sealed_store_is_neither_served_nor_changed_by_sql() {
     let server = Launch::on(&from).start();
     let client = server.client();
     client.get("/v1/pets").send().is(200);
-    hand_over(&from, &to).succeeds();
+    let said = hand_over(&from, &to).succeeds();
+    assert!(said.ends_with(&format!(" restart services with --store {}\n", to.url)), "{said}");
     client.add(&pet("Rex")).send().is(503);
     client.get("/v1/pets").send().is(503);
     client.get("/v1/pets/1").send().is(503);
