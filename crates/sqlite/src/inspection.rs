@@ -159,7 +159,8 @@ mod tests {
         assert_eq!(place.number("PRAGMA wal_checkpoint(TRUNCATE)"), 0);
         damage_sold(&place);
         assert_eq!(integrity().severity, Severity::Error, "{:?}", integrity());
-        assert!(!integrity().detail.contains('\n'), "{:?}", integrity());
+        let detail = integrity().detail;
+        assert!(detail.contains(" page ") && !detail.contains('\n'), "{detail}");
     }
 
     #[test]
