@@ -19,6 +19,4 @@ async fn a_writer_that_panics_cancels_the_token() {
     in_time(on_task_panic.cancelled()).await;
     let refused = in_time(store.add(super::rex(), None)).await.unwrap_err().to_string();
     assert_eq!(refused, "the store cannot answer: the writer has stopped");
-    drop(store);
-    assert_eq!(place.count(), 1);
 }

@@ -23,10 +23,9 @@ async fn no_identifier_is_assigned_twice_after_changes_by_sql() {
         assert_eq!(add(&store).await.id, PetId(next), "{by_hand}");
     }
     assert_eq!(all(&store).await[0].id, PetId(-10));
+    place.raw().execute("UPDATE pet SET id = 20 WHERE id = 12", []).unwrap();
     // The only key that was ever assigned is deleted.
-    let by_hand =
-        "UPDATE pet SET id = 20 WHERE id = 12; INSERT INTO sqlite_sequence VALUES ('api_key', 1)";
-    place.raw().execute_batch(by_hand).unwrap();
+    place.raw().execute("INSERT INTO sqlite_sequence VALUES ('api_key', 1)", []).unwrap();
     let highest = store.snapshot().await.unwrap().highest_ids().await.unwrap();
     assert_eq!(highest, HighestIds { pet: Some(PetId(20)), key: Some(KeyId(1)) });
 }

@@ -7,7 +7,7 @@ use petstore_domain::{
 };
 use petstore_sqlite::SqliteStore;
 
-use crate::support::{Place, VERSION, add, all, open, rex};
+use crate::support::{Place, add, all, open, rex};
 
 /// Checks that opening `path` fails with `reason` in one line, and changes no file.
 fn assert_refused(place: &Place, path: &Path, reason: &str) {
@@ -58,12 +58,10 @@ fn a_database_of_another_application_is_left_untouched() {
 #[test]
 fn a_store_with_another_schema_version_is_left_untouched() {
     let release = env!("CARGO_PKG_VERSION");
-    let older = |version| {
-        format!(
-            "its schema is version {version}, older than any that petstore {release} can upgrade (version 7); \
-             it was left untouched: use the petstore that made it"
-        )
-    };
+    let older = format!(
+        "its schema is version 6, older than any that petstore {release} can upgrade (version 7); it was left \
+         untouched: use the petstore that made it"
+    );
     let previous = format!(
         "its schema is version 9, and petstore {release} needs version 10: upgrade it with 'petstore \
          upgrade' and the same --store"
@@ -73,8 +71,7 @@ fn a_store_with_another_schema_version_is_left_untouched() {
          untouched: use petstore 2.0.0 or newer, or the copy or backup that was made before its upgrade"
     );
     for (change, reason) in [
-        ("PRAGMA user_version = 0", older(0)),
-        ("PRAGMA user_version = 6", older(6)),
+        ("PRAGMA user_version = 6", older),
         ("UPDATE petstore_schema SET version = 9", previous),
         ("PRAGMA user_version = 11", newer),
     ] {
@@ -92,7 +89,6 @@ fn a_newer_version_in_the_log_alone_is_refused_too() {
     let newer = place.raw();
     newer.pragma_update(None, "wal_autocheckpoint", 0).unwrap();
     newer.pragma_update(None, "user_version", 9999).unwrap();
-    assert_eq!(fs::read(place.path()).unwrap()[60..64], VERSION.to_be_bytes());
     let refusal = place.try_open().unwrap_err().to_string();
     assert!(refusal.contains("its schema cannot be used below version 9999"), "{refusal}");
 }
