@@ -191,13 +191,14 @@ pub(crate) fn is_busy(error: &rusqlite::Error) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use std::io;
+    use std::path::Path;
 
     use petstore_domain::StoreError;
     use rusqlite::ffi;
     use rustix::io::Errno;
 
-    use super::{OpenError, Reason, is_busy};
+    use super::{OpenError, Reason, is_busy, is_damage, is_full};
+    use crate::open::explain;
 
     fn may_pass(reason: Reason) -> bool {
         let error = StoreError::from(OpenError { path: "x".into(), reason });
@@ -238,14 +239,21 @@ mod tests {
             let error = rusqlite::Error::SqliteFailure(ffi::Error::new(code), cause);
             let is_lock = [ffi::SQLITE_BUSY, ffi::SQLITE_LOCKED].contains(&code);
             assert_eq!(is_busy(&error), is_lock, "{error}");
+            assert_eq!(is_full(&error), code == ffi::SQLITE_FULL, "{error}");
+            assert_eq!(is_damage(&error), code == ffi::SQLITE_CORRUPT, "{error}");
             let reason = Reason::from(error);
             assert_eq!(reason.to_string(), message);
             assert_eq!(may_pass(reason), passes, "{message}");
         }
-        for (errno, passes) in
-            [(Errno::IO, true), (Errno::NOSPC, true), (Errno::DQUOT, true), (Errno::NOTDIR, false)]
-        {
-            assert_eq!(may_pass(io::Error::from(errno).into()), passes, "{errno}");
+        for (errno, passes) in [
+            (Errno::IO, true),
+            (Errno::NOSPC, true),
+            (Errno::DQUOT, true),
+            (Errno::ROFS, true),
+            (Errno::ACCESS, false),
+            (Errno::NOTDIR, false),
+        ] {
+            assert_eq!(may_pass(explain(errno.into(), Path::new("/x"))), passes, "{errno}");
         }
     }
 }

@@ -116,8 +116,9 @@ mod tests {
     use petstore_storage::{Finding, Severity};
     use rusqlite::ErrorCode;
 
-    use super::{first_fault, inspect_schema};
+    use super::{first_fault, inspect_durability, inspect_schema};
     use crate::{
+        config::Synchronous,
         schema,
         tests::{Place, groups::damage_sold},
     };
@@ -125,23 +126,31 @@ mod tests {
     #[test]
     fn a_missing_and_a_foreign_object_of_the_schema_are_named() {
         let store = schema::in_memory().unwrap();
-        let names = |indexes| inspect_schema(&store, indexes).unwrap().detail;
-        for indexes in [false, true] {
-            assert!(names(indexes).contains(", with all its "), "{}", names(indexes));
+        let found = |indexes| {
+            let Finding { severity, detail, .. } = inspect_schema(&store, indexes).unwrap();
+            format!("{severity:?}: {detail}")
+        };
+        for (indexes, what) in [(false, "tables and triggers"), (true, "indexes")] {
+            assert_eq!(found(indexes), format!("Ok: version 10, with all its {what}"));
         }
         store.execute_batch("CREATE TABLE mine (x); CREATE INDEX theirs ON mine (x)").unwrap();
-        assert!(names(false).contains("not petstore's: mine"), "{}", names(false));
-        assert!(names(true).contains("not petstore's: theirs"), "{}", names(true));
+        assert_eq!(found(false), "Warning: version 10, and not petstore's: mine");
+        assert_eq!(found(true), "Warning: version 10, and not petstore's: theirs");
         store.execute_batch("DROP TABLE pet").unwrap();
-        assert!(names(false).contains("missing or changed: pet"), "{}", names(false));
-        let indexes = "missing or changed: pet_available, pet_pending, pet_sold";
-        assert!(names(true).ends_with(indexes), "{}", names(true));
+        let missing = "Error: version 10, but missing or changed: pet";
+        assert!(found(false).starts_with(missing), "{}", found(false));
+        assert_eq!(found(true), format!("{missing}_available, pet_pending, pet_sold"));
+        let backup = inspect_durability(&store, Synchronous::Full).unwrap().detail;
+        assert!(backup.starts_with("it has no write-ahead log, like a backup"), "{backup}");
     }
 
     #[tokio::test]
     async fn a_row_missing_from_an_index_and_a_damaged_page_are_found() {
         let place = Place::new();
         let store = place.open();
+        let setting = "journal_mode is wal, synchronous is normal";
+        let risk = format!("{setting}: a power failure may undo the last acknowledged writes");
+        assert_eq!(store.inspect().unwrap()[3], Finding::warning("durability", risk));
         let rewrite = |from, to| {
             let sql = "UPDATE sqlite_schema SET sql = replace(sql, ?1, ?2) WHERE name = 'pet_sold'";
             let raw = place.raw();
@@ -159,7 +168,8 @@ mod tests {
         assert_eq!(place.number("PRAGMA wal_checkpoint(TRUNCATE)"), 0);
         damage_sold(&place);
         assert_eq!(integrity().severity, Severity::Error, "{:?}", integrity());
-        assert!(!integrity().detail.contains('\n'), "{:?}", integrity());
+        let detail = integrity().detail;
+        assert!(detail.contains(" page ") && !detail.contains('\n'), "{detail}");
     }
 
     #[test]

@@ -186,7 +186,7 @@ fn use_write_ahead_log(connection: &Connection, timeout: Duration) -> Result<(),
     }
 }
 
-fn explain(error: io::Error, path: &Path) -> Reason {
+pub(crate) fn explain(error: io::Error, path: &Path) -> Reason {
     use io::ErrorKind::{NotFound, PermissionDenied, ReadOnlyFilesystem};
     let directory = path.parent().unwrap_or(path);
     match (error.kind(), directory.exists()) {

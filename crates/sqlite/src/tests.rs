@@ -115,7 +115,7 @@ async fn in_time<T>(future: impl Future<Output = T>) -> T {
 }
 
 /// Polls a call once, which queues it.
-fn begin<F: Future>(call: F) -> Pin<Box<F>> {
+pub(crate) fn begin<F: Future>(call: F) -> Pin<Box<F>> {
     let mut call = Box::pin(call);
     assert!(call.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
     call

@@ -181,16 +181,15 @@ mod tests {
     use std::{collections::VecDeque, time::Instant};
 
     use petstore_domain::StoreError;
-    use tokio::runtime::Runtime;
 
-    use super::{FREE, Groups, MAX_GROUP, Reply, TURN, Work, queue};
+    use super::{FREE, Groups, Reply, TURN, Work, queue};
+    use crate::tests::begin;
 
     #[test]
     fn after_a_turn_the_lock_is_free_for_a_pause_since_the_last_group() {
-        let (queue, jobs) = queue::channel::<Work>(MAX_GROUP, None);
-        let runtime = Runtime::new().unwrap();
-        let job = |_: Reply<(), StoreError>| -> Work { Box::new(|_| ()) };
-        runtime.spawn(async move { queue.run(job).await });
+        let (queue, jobs) = queue::channel::<Work>(1, None);
+        let job = |reply: Reply<(), StoreError>| -> Work { Box::new(|_| drop(reply)) };
+        let _queued = [(); 2].map(|()| begin(queue.run(job)));
         let ended = Instant::now();
         let turn = ended.checked_sub(TURN).unwrap();
         let mut groups = Groups { jobs, alone: VecDeque::new(), turn, ended };

@@ -33,10 +33,16 @@ mod tests {
 
     #[test]
     fn a_chain_is_one_line_in_words() {
-        let inner = io::Error::other("invalid peer certificate: UnknownIssuer");
-        let chain = error_chain(&Outer(inner));
-        let words =
-            "no answer: invalid peer certificate: UnknownIssuer, no authority that is trusted";
-        assert!(chain.starts_with(words), "{chain}");
+        for (cause, words) in [
+            ("UnknownIssuer", "UnknownIssuer, no authority that is trusted"),
+            (
+                "Other(OtherError(CaUsedAsEndEntity))",
+                "it is the certificate of an authority itself",
+            ),
+        ] {
+            let chain = error_chain(&Outer(io::Error::other(format!("broken: {cause}"))));
+            assert!(chain.starts_with(&format!("no answer: broken: {words}")), "{chain}");
+            assert!(chain.ends_with(" with sslrootcert"), "{chain}");
+        }
     }
 }

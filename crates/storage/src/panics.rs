@@ -25,11 +25,11 @@ pub(crate) async fn essential(on_panic: CancellationToken, task: impl Future<Out
 
 #[cfg(test)]
 mod tests {
-    use std::{future, thread};
+    use std::future;
 
     use tokio_util::sync::CancellationToken;
 
-    use super::{PanicGuard, essential};
+    use super::essential;
 
     #[tokio::test]
     async fn the_end_or_abort_of_a_task_does_not_cancel_the_token() {
@@ -40,16 +40,5 @@ mod tests {
         task.abort();
         assert!(task.await.unwrap_err().is_cancelled());
         assert!(!token.is_cancelled());
-    }
-
-    #[test]
-    fn a_thread_that_panics_cancels_the_token() {
-        let token = CancellationToken::new();
-        let panics = token.clone();
-        let panicked = thread::spawn(move || {
-            let _guard = PanicGuard(panics);
-            panic!("as planned");
-        });
-        assert!(panicked.join().is_err() && token.is_cancelled());
     }
 }

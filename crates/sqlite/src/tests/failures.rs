@@ -1,22 +1,17 @@
 //! A store that cannot answer fails within a bounded time, and recovers.
 
-use std::{
-    fs,
-    time::{Duration, Instant},
-};
+use std::{fs, time::Instant};
 
 use petstore_domain::{AddError, PetId, PetRepository, StoreError};
 use rusqlite::Connection;
 
-use super::{Place, SHORT, add, begin, found, known_version, rex};
+use super::{Place, SHORT, add, begin, found, groups::add_group, known_version, rex};
 use crate::{
+    connection::WRITE_TIMEOUT,
     open::open,
     schema,
     store::{SqliteSettings, SqliteStore},
 };
-
-/// A limit for calls that wait [`SHORT`] for a lock.
-const BOUND: Duration = Duration::from_secs(2);
 
 #[tokio::test]
 async fn while_another_process_holds_the_write_lock_writes_fail_and_reads_succeed() {
@@ -30,7 +25,7 @@ async fn while_another_process_holds_the_write_lock_writes_fail_and_reads_succee
 
     let began = Instant::now();
     let refusal = PetRepository::add(&store, rex(), None).await.unwrap_err();
-    assert!((SHORT..BOUND).contains(&began.elapsed()), "{:?}", began.elapsed());
+    assert!((SHORT..WRITE_TIMEOUT).contains(&began.elapsed()), "{:?}", began.elapsed());
     assert!(matches!(refusal, AddError::Store(StoreError::Unavailable(_))));
     assert!(refusal.to_string().ends_with("database is locked"), "{refusal}");
     // Queued writes wait together, not one after the other.
@@ -58,7 +53,7 @@ async fn opening_a_locked_store_fails_in_a_bounded_time() {
     raw.execute_batch("BEGIN EXCLUSIVE").unwrap(); // The file has no schema yet.
     let began = Instant::now();
     let refusal = open(&place.config(), &SqliteSettings::default(), SHORT).unwrap_err().to_string();
-    assert!(began.elapsed() < BOUND);
+    assert!(began.elapsed() < WRITE_TIMEOUT);
     assert!(refusal.starts_with("it is locked by another process"), "{refusal}");
     raw.execute_batch("ROLLBACK").unwrap();
     place.open();
@@ -86,7 +81,10 @@ async fn additions_to_a_full_disk_fail_and_nothing_is_lost() {
     assert!(refusal.to_string().ends_with("database or disk is full"), "{refusal}");
     assert_eq!(place.count(), added);
     assert!(found(&store, PetId(added)).await);
-    assert!(PetRepository::add(&store, rex(), None).await.is_err());
+    // Each addition of a failed group gets the error.
+    for answer in add_group(&store, vec![(rex(), None); 2]).await {
+        assert_eq!(answer.unwrap_err().to_string(), refusal.to_string());
+    }
 
     set_max_page_count(&store, 1_000_000).await;
     assert_eq!(add(&store).await.id, PetId(added + 1));
@@ -100,6 +98,8 @@ async fn a_broken_transaction_stops_neither_the_writer_nor_reads() {
     let (path, away) = (place.path(), place.path().with_extension("away"));
     let end = move |connection: &Connection| {
         fs::rename(&path, path.with_extension("away")).unwrap();
+        // The writer must not open this file instead.
+        fs::copy(path.with_extension("away"), &path).unwrap();
         Ok(connection.execute_batch("COMMIT")?)
     };
     assert!(store.writer().unwrap().write(end).await.is_err());
@@ -108,6 +108,7 @@ async fn a_broken_transaction_stops_neither_the_writer_nor_reads() {
     fs::rename(away, place.path()).unwrap();
     add(&store).await;
     assert_eq!((store.activity().commits, store.activity().writes), (1, 1));
+    assert_eq!(place.count(), 1);
     // A failed read leaves no transaction to later reads.
     let fail = "BEGIN; SELECT count(*) FROM pet; SELECT no_such_function()";
     let failed = store.readers.read(|connection| Ok(connection.execute_batch(fail)?)).await;
@@ -127,9 +128,12 @@ async fn a_file_that_is_truncated_after_it_has_grown_gets_no_write() {
     place.raw().execute_batch(grow).unwrap();
     add(&store).await;
     let file = fs::OpenOptions::new().write(true).open(place.path()).unwrap();
-    file.set_len(length).unwrap();
-    let refusal = PetRepository::add(&store, rex(), None).await.unwrap_err().to_string();
-    assert!(refusal.contains("petstore.db was truncated while the store was open"), "{refusal}");
+    for length in [length, 0] {
+        file.set_len(length).unwrap();
+        let refusal = PetRepository::add(&store, rex(), None).await.unwrap_err().to_string();
+        let expected = "petstore.db was truncated while the store was open";
+        assert!(refusal.contains(expected), "{refusal}");
+    }
 }
 
 #[tokio::test]
@@ -164,4 +168,7 @@ async fn a_file_with_unwritten_last_pages_is_accepted() {
     file.set_len(length - 4096).unwrap();
     assert!(!schema::is_whole(&place.path()));
     schema::check_file(&place.path()).unwrap();
+    file.set_len(100).unwrap(); // The header alone.
+    let refusal = open(&place.config(), &SqliteSettings::default(), SHORT).unwrap_err().to_string();
+    assert!(refusal.ends_with("; restore it from a backup"), "{refusal}");
 }

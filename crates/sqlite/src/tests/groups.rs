@@ -12,7 +12,7 @@ use super::{Place, add, begin, block_writer, in_time, known_version, rex};
 use crate::{connection::Statements, error::Failure, pets::rows, store::SqliteStore};
 
 /// Adds animals in one group. Returns the answers in the order of the animals.
-async fn add_group(
+pub(super) async fn add_group(
     store: &SqliteStore,
     group: Vec<(NewPet, Option<IdempotencyRequest>)>,
 ) -> Vec<Result<Added, AddError>> {
@@ -39,21 +39,6 @@ async fn queued_additions_are_committed_together() {
     // One commit of the blocking write, and one of the group.
     assert_eq!((store.activity().commits, store.activity().writes), (2, 51));
     assert_eq!(place.count(), 50);
-}
-
-#[tokio::test]
-async fn a_group_succeeds_after_a_failed_group() {
-    let place = Place::new();
-    let store = place.open();
-    let raw = place.raw();
-    raw.execute("ALTER TABLE pet RENAME TO away", []).unwrap();
-    for answer in add_group(&store, vec![(rex(), None); 2]).await {
-        let message = answer.unwrap_err().to_string();
-        let expected = "the transaction was rolled back: no such table: pet";
-        assert!(message.ends_with(expected), "{message}");
-    }
-    raw.execute("ALTER TABLE away RENAME TO pet", []).unwrap();
-    assert_eq!(add(&store).await.id, PetId(1));
 }
 
 #[tokio::test]

@@ -41,8 +41,13 @@ const SEARCHED: [&str; 21] = [
 ];
 
 fn assert_searched(connection: &Connection) {
-    let with_status = PetStatus::ALL.map(pets::page_with);
-    for sql in SEARCHED.into_iter().chain(with_status) {
+    for status in PetStatus::ALL {
+        assert_eq!(
+            plan(connection, pets::page_with(status)),
+            format!("SEARCH pet USING COVERING INDEX pet_{status} (id>?)\n")
+        );
+    }
+    for sql in SEARCHED {
         let plan = plan(connection, sql);
         // `SCAN CONSTANT ROW` reads no table, `petstore_state` has one row, and `sqlite_sequence` one for each table.
         let harmless = ["SCAN CONSTANT ROW", "SCAN petstore_state", "SCAN sqlite_sequence"];
@@ -68,7 +73,7 @@ async fn no_statement_scans_or_sorts_before_and_after_analyze() {
 }
 
 #[tokio::test]
-async fn records_and_the_pages_of_one_status_are_read_from_their_indexes() {
+async fn records_and_pages_are_read_from_their_indexes() {
     let place = Place::new();
     let store = place.open();
     let connection = store.readers.shared.pool.open().unwrap();
@@ -80,12 +85,6 @@ async fn records_and_the_pages_of_one_status_are_read_from_their_indexes() {
     let purge = plan(&connection, pets::PURGE);
     assert!(purge.starts_with("SEARCH idempotency USING") && purge.contains("(id=?)"), "{purge}");
     assert!(purge.contains(by_age), "{purge}");
-    for status in PetStatus::ALL {
-        assert_eq!(
-            plan(&connection, pets::page_with(status)),
-            format!("SEARCH pet USING COVERING INDEX pet_{status} (id>?)\n")
-        );
-    }
     assert_eq!(plan(&connection, pets::PAGE), "SEARCH pet USING INTEGER PRIMARY KEY (rowid>?)\n");
 }
 

@@ -7,7 +7,10 @@ use std::sync::{
 };
 
 use petstore_domain::{PetId, StoreError};
-use tokio::{task::JoinHandle, time::sleep};
+use tokio::{
+    task::JoinHandle,
+    time::{Instant, sleep},
+};
 
 use super::{LIMIT, Place, begin, found, in_time};
 use crate::{readers::watch::TICK, store::SqliteStore};
@@ -22,7 +25,7 @@ fn block(
     begun: &Arc<AtomicUsize>,
 ) -> (mpsc::Sender<()>, Vec<JoinHandle<Result<(), StoreError>>>) {
     let (release, released) = mpsc::channel();
-    let released = Arc::new(Mutex::new(released));
+    let (released, limit) = (Arc::new(Mutex::new(released)), Instant::now() + LIMIT);
     let reads = (0..count).map(|_| {
         let (store, begun, released) =
             (Arc::clone(store), Arc::clone(begun), Arc::clone(&released));
@@ -30,7 +33,8 @@ fn block(
             let read = move |_: &_| {
                 begun.fetch_add(1, Ordering::SeqCst);
                 // Fails once the sender is dropped. The limit frees a worker if all of them hang.
-                let _ = released.lock().unwrap().recv_timeout(LIMIT);
+                let released = released.lock().unwrap();
+                let _ = released.recv_timeout(limit.saturating_duration_since(Instant::now()));
                 Ok(())
             };
             store.readers.read::<()>(read).await

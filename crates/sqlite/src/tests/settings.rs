@@ -47,7 +47,7 @@ async fn a_write_other_than_an_addition_always_waits_for_the_disk() {
 }
 
 #[tokio::test]
-async fn readers_neither_write_nor_create_a_file_and_wait_for_a_lock_for_a_quarter_of_a_second() {
+async fn readers_neither_write_nor_create_a_file_and_wait_less_for_a_lock_than_the_writer() {
     let place = Place::new();
     let store = SqliteStore::open(&place.config()).unwrap();
     let pool = &store.readers.shared.pool;
@@ -56,6 +56,7 @@ async fn readers_neither_write_nor_create_a_file_and_wait_for_a_lock_for_a_quart
     let refusal = reader.execute("DELETE FROM pet", []).unwrap_err().to_string();
     assert!(refusal.contains("readonly"), "{refusal}");
     assert_eq!((pragma(&reader, "busy_timeout"), pragma(&reader, "cache_size")), (250, -4096));
+    assert_eq!(pool.busy_timeout.as_secs(), 3);
     fs::rename(place.path(), place.path().with_extension("away")).unwrap();
     assert!(pool.open().is_err() && !place.path().exists());
 }

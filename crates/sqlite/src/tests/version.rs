@@ -6,8 +6,9 @@ use std::{
 };
 
 use petstore_domain::{
-    CatalogueVersion, Corruption, Handover as _, IdempotencyId, IdempotencyRequest, PetId,
-    PetQuery, PetRepository, PetStatus, StoreError, Timestamp, Versioned,
+    Archive as _, CatalogueVersion, Corruption, Handover as _, IdempotencyId, IdempotencyRequest,
+    KeyStore as _, PetId, PetQuery, PetRepository, PetStatus, Phase, Rows, StoreError, StoreId,
+    Timestamp, WriterRole,
 };
 use tokio::time::sleep;
 
@@ -75,8 +76,15 @@ async fn a_change_by_sql_renews_the_version_and_shows_in_the_version_cache() {
         assert_eq!(known_version(&store).await, place.version(), "{sql}");
     }
     let (state, count) = (store.state().await.unwrap(), changes());
-    assert!(store.change_state(state.revision, state.next(state.phase.clone())).await.unwrap());
+    let filling = state.next(Phase::Filling { from: StoreId([7; 16]) });
+    let mover = WriterRole::Mover(filling.revision);
+    assert!(store.change_state(state.revision, filling).await.unwrap());
     assert!(changes() > count, "the version of the later state is not known as the later one");
+    // A store that is filled gets no version, with which it could be read.
+    let rows = Rows { pets: vec![rex().with_id(PetId(99))], ..Rows::default() };
+    store.write_rows(mover, rows).await.unwrap();
+    let refusal = store.find(PetId(99)).await.unwrap_err();
+    assert!(matches!(refusal, StoreError::Sealed(_)), "{refusal}");
 }
 
 #[tokio::test]
@@ -109,35 +117,52 @@ async fn a_transaction_without_a_change_of_animals_keeps_the_version() {
     assert_eq!((known_version(&store).await, place.version()), (before, before));
 }
 
-/// At each step of the read in turn, another process adds an animal that matches the query.
+/// Reads the keys, their changes, or animals, with the version or revision. Returns the result as text.
+async fn read(store: &SqliteStore, what: &str) -> String {
+    let status = (what == "sold").then_some(PetStatus::Sold);
+    match what {
+        "keys" => format!("{:?}", store.load(None).await.unwrap()),
+        "changes" => format!("{:?}", store.load_changes(None).await.unwrap()),
+        _ => format!("{:?}", store.list(PetQuery { status, ..<_>::default() }).await.unwrap()),
+    }
+}
+
+/// At each step of the read in turn, another process changes an animal and an API key.
 #[tokio::test]
-async fn an_empty_page_and_its_version_are_from_one_snapshot() {
-    for status in [None, Some(PetStatus::Sold)] {
+async fn rows_and_their_version_are_from_one_snapshot() {
+    let place = Place::new();
+    let store = place.open();
+    let rows = "INSERT INTO pet (name, category_id) VALUES ('x', 1); \
+         INSERT INTO api_key (name, digest, prefix, created_at, rights) \
+         VALUES ('x', randomblob(32), 'pst_1234', 1, 'full')";
+    place.raw().execute_batch(rows).unwrap();
+    let change = "PRAGMA synchronous = OFF; BEGIN; \
+         UPDATE pet SET status = CASE status WHEN 'sold' THEN 'pending' ELSE 'sold' END; \
+         UPDATE api_key SET revoked_at = coalesce(revoked_at, 0) + 1; COMMIT";
+    for what in ["animals", "sold", "keys", "changes"] {
         let mut steps_seen = 0;
         for step in 1.. {
-            let place = Place::new();
-            let store = place.open();
-            let before = place.version();
+            store.readers.shared.pool.idle().clear();
+            let (version, before) = (place.version(), read(&store, what).await);
             let mut reader = store.readers.shared.pool.open().unwrap();
             let (raw, mut steps) = (place.raw(), 0);
             let each_step = move || {
                 steps += 1;
                 if steps == step {
-                    let sql = "INSERT INTO pet (name, category_id, status) VALUES ('x', 1, 'sold')";
-                    raw.execute(sql, []).unwrap();
+                    raw.execute_batch(change).unwrap();
                 }
                 false
             };
             reader.progress_handler(1, Some(each_step)).unwrap();
             store.readers.shared.pool.idle().push(reader);
-            let query = PetQuery { status, ..PetQuery::default() };
-            let Versioned { value: page, version } = store.list(query).await.unwrap();
-            if place.version() == before {
+            let found = read(&store, what).await;
+            if place.version() == version {
                 break; // The read has ended before this step.
             }
-            assert_eq!((page.pets, version), (Vec::new(), Some(before)), "step {step}");
-            steps_seen += 1;
+            let after = read(&store, what).await;
+            assert!([&before, &after].contains(&&found), "{what}, step {step}: {found}");
+            steps_seen += usize::from(found == before);
         }
-        assert!(steps_seen > 0);
+        assert!(steps_seen > 0, "{what}");
     }
 }

@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use petstore_domain::{ArchiveError, StoreError, WriterRole};
 use petstore_storage::writer::{Add, Answers};
-use rusqlite::{Connection, ErrorCode, MAIN_DB, ffi};
+use rusqlite::{Connection, ErrorCode};
 use tokio::runtime::Handle;
 
 use super::{Group, Groups};
@@ -25,13 +25,8 @@ use crate::{
 
 /// Opens a new connection and reads on it, so that closing the old connection does not remove the write-ahead log.
 pub(super) fn reopen(pool: &Pool) -> Result<Connection, StoreError> {
-    let open = || {
+    let open = || -> rusqlite::Result<Connection> {
         let connection = connection::open_writer(&pool.path, pool.synchronous, pool.busy_timeout)?;
-        if connection.is_readonly(MAIN_DB)? {
-            // SQLite falls back to read-only access if the file cannot be opened for writing.
-            let read_only = ffi::Error::new(ffi::SQLITE_READONLY);
-            return Err(rusqlite::Error::SqliteFailure(read_only, None));
-        }
         connection.query_row(version::SELECT, [], |_| Ok(()))?;
         Ok(connection)
     };

@@ -3,7 +3,7 @@
 use petstore_domain::{
     AddError, Archive as _, ArchiveError, Corruption, IdempotencyId, IdempotencyRequest, KeyId,
     KeySelector, PetId, PetRepository, Rows, StoreError, WriterRole, add_key, load_keys,
-    revoke_keys, roll_key,
+    revoke_keys,
 };
 
 use crate::support::{NOW, Place, add, new_key, query, rex};
@@ -23,6 +23,7 @@ async fn the_error_for_an_animal_that_breaks_a_rule_names_it_and_other_animals_a
         ("name = ''", "its name must have 1 to 255 characters, but is empty"),
         ("status = 'gone'", "its status must be one of available, pending, sold"),
         ("name = CAST(x'ff41' AS TEXT)", "invalid utf-8 sequence of 1 bytes from index 0"),
+        ("status = CAST(x'ff41' AS TEXT)", "invalid utf-8 sequence of 1 bytes from index 0"),
     ] {
         let place = Place::new();
         let store = place.open();
@@ -75,7 +76,7 @@ async fn the_error_for_a_corrupt_idempotency_record_names_its_kind() {
 }
 
 #[tokio::test]
-async fn the_error_for_a_corrupt_api_key_names_it_and_other_keys_work() {
+async fn the_error_for_a_corrupt_api_key_names_it_and_other_keys_are_read() {
     let place = Place::new();
     let store = place.open();
     let mut keys = Vec::new();
@@ -99,9 +100,4 @@ async fn the_error_for_a_corrupt_api_key_names_it_and_other_keys_work() {
         let copied = store.snapshot().await.unwrap().keys().await;
         assert_eq!(corrupt(copied), expected);
     }
-
-    add_key(&store, new_key(4, "d")).await.unwrap();
-    roll_key(&store, new_key(5, "a"), NOW).await.unwrap();
-    let revoked = revoke_keys(&store, KeySelector::Name(keys[2].name.clone()), NOW).await;
-    assert_eq!(revoked.unwrap().len(), 1);
 }

@@ -1,8 +1,8 @@
 //! Identifiers after rows were changed by SQL, or written under their own identifiers.
 
 use petstore_domain::{
-    AddError, Added, Archive, HighestIds, IdempotencyId, IdempotencyRequest, PetId, PetRepository,
-    Rows, StoreError, WriterRole,
+    AddError, Added, Archive, HighestIds, IdempotencyId, IdempotencyRequest, KeyId, PetId,
+    PetRepository, Rows, StoreError, WriterRole,
 };
 
 use crate::support::{NOW, Place, add, all, rex};
@@ -24,8 +24,10 @@ async fn no_identifier_is_assigned_twice_after_changes_by_sql() {
     }
     assert_eq!(all(&store).await[0].id, PetId(-10));
     place.raw().execute("UPDATE pet SET id = 20 WHERE id = 12", []).unwrap();
+    // The only key that was ever assigned is deleted.
+    place.raw().execute("INSERT INTO sqlite_sequence VALUES ('api_key', 1)", []).unwrap();
     let highest = store.snapshot().await.unwrap().highest_ids().await.unwrap();
-    assert_eq!(highest, HighestIds { pet: Some(PetId(20)), key: None });
+    assert_eq!(highest, HighestIds { pet: Some(PetId(20)), key: Some(KeyId(1)) });
 }
 
 #[tokio::test]

@@ -26,16 +26,6 @@ fn a_new_store_is_for_its_owner_alone_and_has_the_application_id() {
 }
 
 #[tokio::test]
-async fn a_store_in_another_journal_mode_is_switched_to_wal() {
-    let place = Place::new();
-    add(&place.open()).await;
-    let mode = |sql| place.raw().query_row(sql, [], |row| row.get::<_, String>(0)).unwrap();
-    assert_eq!(mode("PRAGMA journal_mode = DELETE"), "delete");
-    assert_eq!(all(&place.open()).await.len(), 1);
-    assert_eq!(mode("PRAGMA journal_mode"), "wal");
-}
-
-#[tokio::test]
 async fn an_empty_file_and_names_with_special_characters_become_stores() {
     let place = Place::new();
     fs::write(place.path(), "").unwrap();

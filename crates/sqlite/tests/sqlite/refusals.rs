@@ -7,7 +7,7 @@ use petstore_domain::{
 };
 use petstore_sqlite::SqliteStore;
 
-use crate::support::{Place, VERSION, add, all, open, rex};
+use crate::support::{Place, add, all, open, rex};
 
 /// Checks that opening `path` fails with `reason` in one line, and changes no file.
 fn assert_refused(place: &Place, path: &Path, reason: &str) {
@@ -58,12 +58,10 @@ fn a_database_of_another_application_is_left_untouched() {
 #[test]
 fn a_store_with_another_schema_version_is_left_untouched() {
     let release = env!("CARGO_PKG_VERSION");
-    let older = |version| {
-        format!(
-            "its schema is version {version}, older than any that petstore {release} can upgrade (version 7); \
-             it was left untouched: use the petstore that made it"
-        )
-    };
+    let older = format!(
+        "its schema is version 6, older than any that petstore {release} can upgrade (version 7); it was left \
+         untouched: use the petstore that made it"
+    );
     let previous = format!(
         "its schema is version 9, and petstore {release} needs version 10: upgrade it with 'petstore \
          upgrade' and the same --store"
@@ -73,8 +71,7 @@ fn a_store_with_another_schema_version_is_left_untouched() {
          untouched: use petstore 2.0.0 or newer, or the copy or backup that was made before its upgrade"
     );
     for (change, reason) in [
-        ("PRAGMA user_version = 0", older(0)),
-        ("PRAGMA user_version = 6", older(6)),
+        ("PRAGMA user_version = 6", older),
         ("UPDATE petstore_schema SET version = 9", previous),
         ("PRAGMA user_version = 11", newer),
     ] {
@@ -92,7 +89,6 @@ fn a_newer_version_in_the_log_alone_is_refused_too() {
     let newer = place.raw();
     newer.pragma_update(None, "wal_autocheckpoint", 0).unwrap();
     newer.pragma_update(None, "user_version", 9999).unwrap();
-    assert_eq!(fs::read(place.path()).unwrap()[60..64], VERSION.to_be_bytes());
     let refusal = place.try_open().unwrap_err().to_string();
     assert!(refusal.contains("its schema cannot be used below version 9999"), "{refusal}");
 }
@@ -106,7 +102,8 @@ async fn a_read_only_opening_changes_no_file() {
         let before = place.content();
         let store = SqliteStore::open_read_only(&place.config()).unwrap();
         assert_eq!(all(&store).await.len(), 1);
-        assert!(PetRepository::add(&store, rex(), None).await.is_err());
+        let refusal = PetRepository::add(&store, rex(), None).await.unwrap_err().to_string();
+        assert_eq!(refusal, "the store cannot answer: the store was opened read-only");
         assert!(store.write_rows(WriterRole::Service, Rows::default()).await.is_err());
         assert!(store.save(KeyRevision(0), vec![], vec![]).await.is_err());
         let state = store.state().await.unwrap();
@@ -142,15 +139,4 @@ fn a_path_that_names_no_plain_file_is_refused() {
     ] {
         assert_refused(&place, path, reason);
     }
-}
-
-#[test]
-fn a_header_without_its_pages_is_refused() {
-    let place = Place::new();
-    drop(place.open());
-    let mut bytes = fs::read(place.path()).unwrap();
-    bytes.truncate(100); // The file has the header of a petstore store, but no pages follow.
-    fs::write(place.path(), bytes).unwrap();
-    let refusal = place.try_open().unwrap_err().to_string();
-    assert!(refusal.ends_with("; restore it from a backup"), "{refusal}");
 }

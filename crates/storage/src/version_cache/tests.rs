@@ -94,6 +94,7 @@ async fn a_watched_version_is_as_old_as_the_start_of_its_read() {
     };
     let watching = tokio::spawn(watch(Arc::clone(&cache), read));
     cache.get();
-    assert_eq!([known.recv().await, known.recv().await], [Some(None); 2]);
+    let reads = async { [known.recv().await, known.recv().await] };
+    assert_eq!(timeout(Duration::from_secs(20), reads).await.unwrap(), [Some(None); 2]);
     watching.abort();
 }

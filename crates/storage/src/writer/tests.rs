@@ -142,6 +142,10 @@ async fn an_abandoned_job_is_left_out() {
     let group = next(&mut jobs, 0);
     let [Job::Add(add)] = &group[..] else { panic!("{}", group.len()) };
     assert_eq!(add.pet.name.as_str(), "waits");
+    let mut empty = begin(jobs.next(0));
+    drop(begin(writer.add(pet("dropped"), None)));
+    let polled = empty.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+    assert!(polled.is_pending(), "the group is empty");
 }
 
 #[tokio::test]
