@@ -69,10 +69,9 @@ const SHORT: Duration = Duration::from_millis(200);
 /// The tolerance of a limit on a paused clock.
 const SLACK: Duration = Duration::from_secs(2);
 
-/// The limits of a service. The timeouts are not the defaults, which the metrics listener may have by mistake.
+/// The limits of a service. One is not the default, which the metrics listener may have by mistake.
 fn limits() -> Limits {
-    let (header_timeout, write_timeout) = (Duration::from_secs(8), Duration::from_secs(20));
-    Limits { header_timeout, write_timeout, ..Limits::default() }
+    Limits { header_timeout: Duration::from_secs(8), ..Limits::default() }
 }
 
 impl Place {

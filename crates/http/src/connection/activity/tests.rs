@@ -21,11 +21,10 @@ async fn a_client_at_the_lowest_rate_is_in_time_and_a_slower_one_is_late() {
     for (at, (rate, expected)) in [table, table].into_iter().flatten().enumerate() {
         let activity = accepted();
         let mut request = activity.begin_request();
-        // The first half of the rows is HTTP/2.
+        // The second half of the rows is HTTP/1.
+        activity.set_blocked(at >= table.len());
         if at < table.len() {
-            request.begin_answer()
-        } else {
-            activity.set_blocked(true)
+            request.begin_answer();
         }
         let trickle = async {
             for _ in 1..1000 {

@@ -27,7 +27,6 @@ fn gzip_is_sent_to_clients_that_name_it() {
         ("gzip; q=0.000, *", false),
         ("gzip;q=1.001", false),
         ("gzip;q=NaN", false),
-        ("gzip;q=0.+5", false),
         ("gzip;q=", false),
         ("gzip;level=9", false),
         ("identity", false),
