@@ -141,6 +141,9 @@ async fn a_request_with_many_errors_is_refused_for_the_first_in_the_documented_o
     for (method, path, headers, body, code) in table {
         let answer = ask(&state, request(method, path, headers, body)).await;
         assert_eq!(answer.code(), code, "{method} {path} {headers:?}");
+        let methods = "this address has the methods GET, HEAD, OPTIONS\"";
+        let names_them = String::from_utf8_lossy(&answer.body).contains(methods);
+        assert_eq!(names_them, code == "method_not_allowed", "{method} {path}");
         // The bytes after an ambiguous head may not be a request.
         assert!(code != "invalid_request" || answer.header("connection") == Some("close"));
     }
@@ -301,6 +304,8 @@ async fn a_slow_request_is_answered_503_at_its_time_limit() {
         // Timers count whole milliseconds.
         assert!(took.as_millis().abs_diff(5000) <= 2, "{took:?}");
     }
+    let text = metrics.to_text(Vec::new()).unwrap();
+    assert!(text.contains("_duration_seconds_sum{route=\"/readyz\"} 5"), "{text}");
     // A store without versions has no page in the cache.
     assert_eq!(metrics.series.page_misses.get(), 2);
     let began = Instant::now();

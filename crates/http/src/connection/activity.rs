@@ -112,7 +112,9 @@ impl Activity {
     pub(super) fn set_blocked(&self, is_blocked: bool) {
         let mut inner = self.lock();
         if is_blocked {
-            self.count_blocked(&mut inner);
+            // The memory that waits: the last response, and hyper's write buffer.
+            let length = inner.last_answer + MAX_HEAD as usize;
+            inner.blocked = Some(self.memory.add(length, Arc::clone(&self.wake)));
             inner.read_deadline.take_if(|(_, reason)| *reason == Reason::Idle);
             inner.begin_to_send();
             self.wake.notify_one();
@@ -120,13 +122,6 @@ impl Activity {
             inner.blocked = None;
             inner.note_end();
         }
-    }
-
-    /// Counts the memory that waits for a blocked socket: the last response, and hyper's write buffer.
-    fn count_blocked(&self, inner: &mut Inner) {
-        inner.blocked = None;
-        let length = inner.last_answer + MAX_HEAD as usize;
-        inner.blocked = Some(self.memory.add(length, Arc::clone(&self.wake)));
     }
 
     /// Extends the write deadline by `bytes / MIN_RATE` seconds, at most to now + `write_timeout`. A client is late
@@ -238,9 +233,6 @@ impl Drop for InFlightRequest {
         inner.requests = inner.requests.saturating_sub(1);
         inner.answers = inner.answers.saturating_sub(usize::from(self.is_sending));
         inner.last_answer = self.length;
-        if inner.blocked.is_some() {
-            self.activity.count_blocked(&mut inner);
-        }
         inner.note_end();
     }
 }

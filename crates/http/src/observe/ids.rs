@@ -177,7 +177,6 @@ mod tests {
             format!("00-{upper}-{PARENT}-01"),
             format!("00-{zeros}-{PARENT}-01"),
             format!("00-{TRACE}-{}-01", &zeros[..16]),
-            format!("01-{TRACE}-{}-01", &zeros[..16]),
             format!("00-{}-{PARENT}0-01", &TRACE[1..]),
             format!("00-+{}-{PARENT}-01", &TRACE[1..]),
             format!("00-{TRACE}-{PARENT}-0é"),

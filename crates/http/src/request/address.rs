@@ -46,8 +46,8 @@ pub(crate) fn normalize(uri: &mut Uri) {
 /// 3986, section 2.3), and the rest of the text.
 fn unreserved(escaped: &str) -> Option<(char, &str)> {
     let (digits, after) = escaped.split_at_checked(2)?;
-    let is_hex = digits.bytes().all(|digit| digit.is_ascii_hexdigit());
-    let char = char::from(u8::from_str_radix(digits, 16).ok().filter(|_| is_hex)?);
+    // The parser accepts `+` before one digit too, but no such number is an unreserved character.
+    let char = char::from(u8::from_str_radix(digits, 16).ok()?);
     (char.is_ascii_alphanumeric() || "-._~".contains(char)).then_some((char, after))
 }
 

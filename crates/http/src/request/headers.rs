@@ -111,11 +111,10 @@ mod tests {
     #[test]
     fn a_content_coding_is_refused() {
         for (codings, is_accepted) in [
-            (&["Identity"][..], true),
+            (&[" Identity "][..], true),
             (&["identity", "gzip"], false),
             (&["identity, gzip"], false),
             (&["gzip"], false),
-            (&["GZIP"], false),
             (&[""], false),
         ] {
             let mut headers = headers_of(&CONTENT_ENCODING, codings);

@@ -131,13 +131,30 @@ async fn accept_with_retry<T, F: Future<Output = io::Result<T>>>(accept: impl Fn
 
 #[cfg(test)]
 mod tests {
-    use std::{cell::Cell, io, time::Duration};
+    use std::{cell::Cell, io, thread, time::Duration};
 
+    use futures_util::StreamExt as _;
     use tokio::time::Instant;
     use tracing::subscriber::set_default;
 
-    use super::{ACCEPT_PAUSE, accept_with_retry};
+    use super::{ACCEPT_PAUSE, Listener, QUEUE_DELAY, TcpListener, accept_with_retry, close};
     use crate::observe::log::tests::Lines;
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn long_accept_queues_are_emptied_even_if_this_takes_long() {
+        let (mut listeners, mut clients) = (Vec::new(), Vec::new());
+        for _ in 0..3 {
+            let socket = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
+            let address = socket.local_addr().unwrap();
+            clients.push([(); 100].map(|()| std::net::TcpStream::connect(address).unwrap()));
+            let mut listener = Listener::from(socket);
+            let slow = listener.accepted.inspect(|_| thread::sleep(QUEUE_DELAY / 100));
+            listener.accepted = slow.boxed();
+            listeners.push(listener);
+        }
+        let closing = tokio::spawn(close(listeners));
+        assert_eq!(closing.await.unwrap().len(), 300);
+    }
 
     #[tokio::test(start_paused = true)]
     async fn only_an_error_of_the_listener_delays_the_next_connection_and_is_logged_once() {

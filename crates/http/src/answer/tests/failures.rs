@@ -149,4 +149,6 @@ async fn the_duration_of_a_late_head_is_its_limit() {
     assert!(metrics_of(&state).contains(sum));
     let version = concat!("petstore_build_info{version=\"", env!("CARGO_PKG_VERSION"), "\"} 1\n");
     assert!(metrics_of(&state).contains(version));
+    let help = "# HELP petstore_connections_open Connections that are open.\n";
+    assert!(metrics_of(&state).contains(help));
 }

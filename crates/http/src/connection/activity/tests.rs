@@ -17,10 +17,15 @@ fn accepted() -> Arc<Activity> {
 #[tokio::test(start_paused = true)]
 async fn a_client_at_the_lowest_rate_is_in_time_and_a_slower_one_is_late() {
     let rate = usize::try_from(MIN_RATE).unwrap();
-    for (rate, expected) in [(0, Some(30)), (1, Some(30)), (rate / 2, Some(59)), (rate, None)] {
+    let table = [(0, Some(30)), (1, Some(30)), (rate / 2, Some(59)), (rate, None)];
+    for (at, (rate, expected)) in [table, table].into_iter().flatten().enumerate() {
         let activity = accepted();
         let mut request = activity.begin_request();
-        request.begin_answer();
+        // The second half of the rows is HTTP/1.
+        activity.set_blocked(at >= table.len());
+        if at < table.len() {
+            request.begin_answer();
+        }
         let trickle = async {
             for _ in 1..1000 {
                 tokio::time::sleep(Duration::from_secs(1)).await;
@@ -40,6 +45,7 @@ async fn a_client_at_the_lowest_rate_is_in_time_and_a_slower_one_is_late() {
         assert_eq!(late, expected, "{rate} bytes a second");
         // The connection ends although the late answer is dropped first.
         drop(request);
+        activity.set_blocked(false);
         let reason = if late.is_some() { Reason::Stalled } else { Reason::Idle };
         assert_eq!(activity.wait_until_inactive().await, reason, "{rate} bytes a second");
     }

@@ -281,6 +281,14 @@ async fn a_client_is_answered_without_a_reset_while_it_sends() {
     }
     client.write_all(&frame(0, 1, 1, b"the end")).await.unwrap();
     assert!(!frames_of_stream_1(&mut client, Duration::from_millis(500)).await.contains(&RESET));
+
+    // The body is read although the client's window has no room for the answer.
+    let (mut client, _task) = connect(1 << 17);
+    let body = frame(DATA, 0, 1, &[0; 16_000]).repeat(4);
+    client.write_all(&[preface(&NO_WINDOW), post("/livez"), body].concat()).await.unwrap();
+    let began = Instant::now();
+    next_of(&mut client, WINDOW_UPDATE).await;
+    assert_eq!(began.elapsed(), Duration::ZERO);
 }
 
 #[tokio::test(start_paused = true)]

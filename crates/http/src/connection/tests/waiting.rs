@@ -181,7 +181,8 @@ async fn at_the_bound_further_requests_of_a_greedy_connection_are_refused() {
 /// A proxy sends the requests of its clients over one connection, and the window of each stream follows its client.
 #[tokio::test(start_paused = true)]
 async fn at_the_bound_a_read_stream_is_served_beside_unread_streams() {
-    const MAX: usize = 20 * LARGE;
+    // Room for twenty requests with their answers, and for no other request.
+    const MAX: usize = 20 * (LARGE + 4096);
     let service = service(MAX, WRITE);
     let (near, _task) = connect_in(&service, 1 << 14);
     let mut proxy = http2::Builder::new(TokioExecutor::new());

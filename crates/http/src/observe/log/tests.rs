@@ -262,5 +262,6 @@ fn each_kind_of_line_has_its_usual_fields() {
         for field in fields.split(' ') {
             assert!(line.contains(field), "{field} is missing: {line}");
         }
+        assert!(!line.contains("unwritten="), "no line was omitted: {line}");
     }
 }

@@ -27,7 +27,6 @@ fn gzip_is_sent_to_clients_that_name_it() {
         ("gzip; q=0.000, *", false),
         ("gzip;q=1.001", false),
         ("gzip;q=NaN", false),
-        ("gzip;q=0.+5", false),
         ("gzip;q=", false),
         ("gzip;level=9", false),
         ("identity", false),
@@ -45,11 +44,11 @@ fn gzip_is_sent_to_clients_that_name_it() {
 fn content_is_compressed_once_and_adds_to_the_size() {
     let headers = headers_of(&ACCEPT_ENCODING, &["gzip"]);
     let content = Bytes::from(vec![b'x'; 4000]);
-    let large = Representation::json(content, None);
+    let large = Representation::json(content, Some(HeaderValue::from_static("next")));
     let before = large.size();
     large.answer(&headers, None);
     let compressed = large.gzip.get().cloned().flatten().unwrap();
-    large.answer(&headers, None);
+    assert_eq!(large.answer(&headers, None).headers()["link"], "next");
     assert_eq!(large.gzip.get().unwrap().as_ref().unwrap().as_ptr(), compressed.as_ptr());
     assert!(compressed.len() < 100);
     assert_eq!(large.size(), before + compressed.len());
