@@ -30,7 +30,7 @@ const MUCH: Budget = Budget {
 
 impl World {
     fn happens(&mut self, event: Event) {
-        *self = self.after(event);
+        *self = *self.after(event);
     }
 
     /// Continues a run until its next step is `change`, or until it ends.
