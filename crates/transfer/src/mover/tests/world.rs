@@ -3,6 +3,8 @@
 mod events;
 mod steps;
 
+use std::iter;
+
 use petstore_domain::{Phase, StoreId, StoreState, WriterRole};
 
 use crate::mover::{
@@ -233,20 +235,9 @@ impl World {
     /// Returns the state after an event, which must be possible.
     #[track_caller]
     pub(super) fn after(&self, event: Event) -> Box<Self> {
-        let all = if let Event::Crashes(run)
-        | Event::Reads(run)
-        | Event::CannotRead(run)
-        | Event::IsLate(run)
-        | Event::IsToStop(run)
-        | Event::Acts(run)
-        | Event::Fails(run)
-        | Event::HasNoAnswer(run) = event
-        {
-            self.following_of_run(run)
-        } else {
-            self.following()
-        };
-        let next = all.into_iter().find(|(of, _)| *of == event);
+        let of_runs = (0..self.runs.len()).flat_map(|run| self.following_of_run(run));
+        let mut all = of_runs.chain(iter::once_with(|| self.following()).flatten());
+        let next = all.find(|(of, _)| *of == event);
         next.unwrap_or_else(|| panic!("{event:?} cannot happen: {self:#?}")).1
     }
 
