@@ -169,7 +169,6 @@ async fn after_a_way_back_the_store_opened_last_is_used() {
     let running = service(&from, &to).await;
     hand_over(&from, &to).await.unwrap();
     sleep(Duration::from_secs(1)).await;
-    assert!(running.is_next());
     hand_over_without_seal(&to, &from).await;
     sleep(Duration::from_secs(1)).await;
     assert!(!running.is_next());
