@@ -161,8 +161,10 @@ struct FastHasher(u64);
 impl Hasher for FastHasher {
     fn write(&mut self, bytes: &[u8]) {
         let (words, rest) = bytes.as_chunks();
-        words.iter().for_each(|word| self.write_u64(u64::from_le_bytes(*word)));
-        rest.iter().for_each(|byte| self.write_u8(*byte));
+        let words = words.iter().map(|word| u64::from_le_bytes(*word));
+        for word in words.chain(rest.iter().copied().map(u64::from)) {
+            self.write_u64(word);
+        }
     }
 
     fn write_u8(&mut self, byte: u8) {
