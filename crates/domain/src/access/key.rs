@@ -231,7 +231,8 @@ mod tests {
         let renamed = ApiKey { name: tests::name("app"), ..one.clone() };
         let renumbered = ApiKey { id: KeyId(2), ..one.clone() };
         let later = ApiKey { created_at: Timestamp(1), ..one.clone() };
-        for stranger in [renamed, renumbered, later] {
+        let limited = ApiKey { rights: KeyRights::ReadOnly, ..one.clone() };
+        for stranger in [renamed, renumbered, later, limited] {
             assert_eq!(one.merged_with(&stranger), None);
         }
     }
@@ -249,6 +250,8 @@ mod tests {
             let key = key(expires_at, revoked_at, None);
             assert_eq!(key.state(Timestamp(100)), state, "{expires_at:?} {revoked_at:?}");
         }
+        let new = tests::key(1, "web", None);
+        assert_eq!((new.revoked_at, new.last_used_at), (None, None));
         assert_eq!(key(Some(99), Some(50), None).ended_at(Timestamp(100)), Some(Timestamp(50)));
     }
 
@@ -267,14 +270,15 @@ mod tests {
         };
         let key = ApiKey::from_stored(row).unwrap();
         assert_eq!((key.id, key.name.as_str(), key.rights), (KeyId(7), "web", KeyRights::Full));
-        for row in [
-            StoredApiKey { name: "", ..row },
-            StoredApiKey { digest: &[1; 31], ..row },
-            StoredApiKey { rights: "all", ..row },
+        for (row, rule) in [
+            (StoredApiKey { name: "", ..row }, "a key's name is"),
+            (StoredApiKey { digest: &[1; 31], ..row }, "a digest has 32 bytes"),
+            (StoredApiKey { rights: "all", ..row }, "its rights are known"),
         ] {
             let corrupt = ApiKey::from_stored(row).unwrap_err();
             assert_eq!((corrupt.id, corrupt.name.as_deref()), (Some(KeyId(7)), Some(row.name)));
             assert_eq!(corrupt.corruption.what, "API key 7");
+            assert!(corrupt.corruption.rule.starts_with(rule), "{corrupt:?}");
         }
     }
 }

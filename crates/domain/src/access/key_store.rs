@@ -204,15 +204,16 @@ impl From<Vec<ApiKey>> for StoredKeys {
 
 #[cfg(test)]
 mod tests {
-    use super::StoredKeys;
+    use super::{KeyId, KeyRevision, StoredKeys};
     use crate::access::tests::{corrupt, key};
 
     #[test]
     fn all_keys_are_returned_unless_a_row_is_corrupt() {
-        let mut stored = StoredKeys::from(vec![key(1, "web", None)]);
-        assert_eq!(stored.clone().into_all(), Ok(vec![key(1, "web", None)]));
-        stored.corrupt.push(corrupt(2, "app"));
-        stored.keys.clear();
+        let web = key(1, "web", None);
+        assert_eq!(StoredKeys::from(vec![web.clone()]).into_all(), Ok(vec![web.clone()]));
+        let rows = [Err(corrupt(2, "app")), Ok(web)];
+        let mut stored = StoredKeys::new(KeyRevision(1), KeyId(3), rows);
+        assert_eq!(stored.keys.pop().map(|key| key.id), Some(KeyId(1)));
         assert!(!stored.is_empty(), "a corrupt row counts as a key");
         assert_eq!(stored.into_all(), Err(corrupt(2, "app").corruption));
     }

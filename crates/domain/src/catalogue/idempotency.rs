@@ -200,7 +200,8 @@ mod tests {
         }
         let too_long = "k".repeat(256);
         for text in ["", "a b", "a\tb", "é", "a\u{7f}", &too_long] {
-            assert!(IdempotencyKey::parse(text).is_err(), "{text:?}");
+            let rule = IdempotencyKey::parse(text).unwrap_err().to_string();
+            assert_eq!(rule, "must have 1 to 255 visible ASCII characters", "{text:?}");
         }
     }
 

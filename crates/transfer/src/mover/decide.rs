@@ -119,7 +119,7 @@ pub(crate) fn is_sealed_to(source: &StoreState, target: &StoreState) -> bool {
 
 fn claim(source: &StoreState, target: &StoreState) -> Step {
     let phase = Phase::Filling { from: source.id };
-    Step::Change(Change::Claim, above(target, source.revision, phase))
+    Step::Change(Change::Claim, target.next(phase))
 }
 
 /// Gives the target back. If the target was handed over to the source, first raises the revision of an open source above

@@ -102,7 +102,7 @@ fn fault(world: &World) -> Option<&'static str> {
 /// Explores every reachable state, breadth first. Returns the ends of all runs.
 #[track_caller]
 fn ends(stores: [Store; 2], source: usize, budget: Budget) -> Vec<End> {
-    let begin = &World::new(stores, source, budget);
+    let begin = &Box::new(World::new(stores, source, budget));
     let mut places = HashMap::from([(fingerprint(begin), 0)]);
     let (mut waiting, mut parents) = (VecDeque::from([begin.clone()]), vec![(0, Vec::new())]);
     let (mut following, mut ends) = (Vec::<Vec<u32>>::new(), Vec::new());
@@ -160,8 +160,10 @@ struct FastHasher(u64);
 
 impl Hasher for FastHasher {
     fn write(&mut self, bytes: &[u8]) {
-        for part in bytes.chunks(8) {
-            self.write_u64(part.iter().fold(0, |word, byte| word << 8 | u64::from(*byte)));
+        let (words, rest) = bytes.as_chunks();
+        let words = words.iter().map(|word| u64::from_le_bytes(*word));
+        for word in words.chain(rest.iter().copied().map(u64::from)) {
+            self.write_u64(word);
         }
     }
 
@@ -197,7 +199,7 @@ fn path(begin: &World, parents: &[(usize, Vec<Event>)], mut place: usize) -> Str
         steps.push(events);
         place = *before;
     }
-    let (mut world, mut lines) = (begin.clone(), Vec::new());
+    let (mut world, mut lines) = (Box::new(begin.clone()), Vec::new());
     for events in steps.into_iter().rev() {
         for event in events {
             world = world.after(*event);

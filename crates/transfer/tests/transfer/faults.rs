@@ -2,7 +2,10 @@
 
 use std::{ops::ControlFlow, sync::atomic::Ordering, time::Duration};
 
-use petstore_domain::{Handover as _, PetId, PetRepository as _, Phase, mocks::new_pet};
+use petstore_domain::{
+    Handover as _, KeyId, KeySelector, PetId, PetRepository as _, Phase, mocks::new_pet,
+    revoke_keys,
+};
 use petstore_memory::MemoryStore;
 use petstore_transfer::{MoveOutcome, StorePorts, TransferError, TransferProgress, TransferStep};
 use tokio::time::{Instant, sleep, timeout};
@@ -89,10 +92,14 @@ async fn each_row_is_copied_and_compared_once() {
     let (began, mut compared) = (Instant::now(), Vec::new());
     let mut note = |TransferProgress { step, done, .. }| {
         compared.extend((step == TransferStep::ComparePets).then_some(done));
+        // The key is revoked after it was copied, so it is written again.
+        if (step, done) == (TransferStep::CopyPets, 10_002) {
+            at_once(revoke_keys(&*stores.old, KeySelector::Id(KeyId(1)), START)).unwrap();
+        }
         ControlFlow::Continue(())
     };
     mover(&stores.from, &to).run(&mut note).await.unwrap();
-    assert_eq!((target.written.load(Ordering::SeqCst), compared), (10_004, vec![10_000]));
+    assert_eq!((target.written.load(Ordering::SeqCst), compared), (10_005, vec![10_000]));
     assert_eq!(began.elapsed().as_millis(), 4_050);
 }
 

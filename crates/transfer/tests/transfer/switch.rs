@@ -166,10 +166,15 @@ async fn a_key_created_after_the_handover_is_loaded_at_once() {
 #[tokio::test(start_paused = true)]
 async fn after_a_way_back_the_store_opened_last_is_used() {
     let Both { old, new, from, to } = both(1).await;
+    let running = service(&from, &to).await;
     hand_over(&from, &to).await.unwrap();
+    sleep(Duration::from_secs(1)).await;
     hand_over_without_seal(&to, &from).await;
-    for (first, next) in [(&from, &to), (&to, &from)] {
+    sleep(Duration::from_secs(1)).await;
+    assert!(!running.is_next());
+    for (first, next, is_next) in [(&from, &to, false), (&to, &from, true)] {
         let both = service(first, next).await;
+        assert_eq!(both.is_next(), is_next);
         sleep(Duration::from_secs(1)).await;
         add(&*both).await;
     }

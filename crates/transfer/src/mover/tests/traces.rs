@@ -6,7 +6,7 @@ use super::{fresh, handed_over};
 use crate::mover::{
     decide::next_step,
     observed::{Goal, Observed},
-    step::{Change, End, Outcome, Step},
+    step::{Change, End, Outcome, Step, Work},
     tests::world::{At, Budget, Event, World},
 };
 
@@ -30,7 +30,7 @@ const MUCH: Budget = Budget {
 
 impl World {
     fn happens(&mut self, event: Event) {
-        *self = self.after(event);
+        *self = *self.after(event);
     }
 
     /// Continues a run until its next step is `change`, or until it ends.
@@ -144,6 +144,9 @@ fn a_refused_way_back_leaves_its_target_as_it_was_and_services_at_the_source() {
         }
         let before = stores[0].state.phase.clone();
         let mut world = World::new(stores, 1, MUCH);
+        let mut canceled = world.clone();
+        canceled.happens(Event::CancelBegins);
+        canceled.ends(0, End::Canceled);
         world.happens(Event::RunBegins);
         if is_late {
             world.until(0, Some(Change::Open));
@@ -158,6 +161,15 @@ fn a_refused_way_back_leaves_its_target_as_it_was_and_services_at_the_source() {
         // A service that starts with the target switches to the source.
         let [target, source] = world.stores.each_ref().map(|store| &store.state);
         assert!(crate::switch::takes_over(source, target), "{lost:?}: {:?}", world.stores);
+    }
+}
+
+#[test]
+fn a_run_ends_if_the_source_is_rewritten_during_each_comparison() {
+    let mut seen = Observed::new(Goal::HandOver, 1);
+    for ending in [None, None, Some(End::Rewritten)] {
+        seen.note(&Step::Work(Work::Compare), Outcome::Done);
+        assert_eq!(seen.ending, ending);
     }
 }
 

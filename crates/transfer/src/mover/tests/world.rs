@@ -200,8 +200,8 @@ pub(super) struct World {
     pub(super) killed: bool,
     /// `true` if a message of a killed run has arrived since the last read of the source's state.
     pub(super) surprised: bool,
-    /// A raw copy of the source, made before the first event.
-    saved: Store,
+    /// A raw copy of the source, made before the first event; `None` if it can no longer replace the source.
+    saved: Option<Store>,
     /// The rows that only a raw copy of the source has acknowledged; `None` if the source is no raw copy.
     pub(super) raw: Option<Vec<Row>>,
 }
@@ -209,7 +209,7 @@ pub(super) struct World {
 impl World {
     pub(super) fn new(stores: [Store; 2], source: usize, budget: Budget) -> Self {
         Self {
-            saved: stores[source].clone(),
+            saved: (budget.restores > 0).then(|| stores[source].clone()),
             stores,
             source,
             services: [source; 2],
@@ -234,15 +234,15 @@ impl World {
 
     /// Returns the state after an event, which must be possible.
     #[track_caller]
-    pub(super) fn after(&self, event: Event) -> Self {
+    pub(super) fn after(&self, event: Event) -> Box<Self> {
         let of_runs = (0..self.runs.len()).flat_map(|run| self.following_of_run(run));
         let mut all = of_runs.chain(iter::once_with(|| self.following()).flatten());
         let next = all.find(|(of, _)| *of == event);
         next.unwrap_or_else(|| panic!("{event:?} cannot happen: {self:#?}")).1
     }
 
-    /// Returns every possible event with the state that follows.
-    pub(super) fn following(&self) -> Vec<(Event, World)> {
+    /// Returns every possible event except a read, with the state that follows.
+    pub(super) fn following(&self) -> Vec<(Event, Box<World>)> {
         let mut all = Vec::new();
         self.events_of_clients(&mut all);
         self.events_of_operators(&mut all);
@@ -256,8 +256,9 @@ impl World {
     }
 
     /// Returns every possible event of one run with the state that follows.
-    pub(super) fn following_of_run(&self, run: usize) -> Vec<(Event, World)> {
+    pub(super) fn following_of_run(&self, run: usize) -> Vec<(Event, Box<World>)> {
         let mut all = Vec::new();
+        self.reads_of_run(run, &mut all);
         self.events_of_run(run, &mut all);
         normalized(all)
     }
@@ -358,7 +359,7 @@ impl World {
     }
 }
 
-fn normalized(mut all: Vec<(Event, World)>) -> Vec<(Event, World)> {
+fn normalized(mut all: Vec<(Event, Box<World>)>) -> Vec<(Event, Box<World>)> {
     for (_, next) in &mut all {
         next.normalize();
     }

@@ -12,12 +12,12 @@ use crate::{
 };
 
 impl World {
-    pub(super) fn events_of_clients(&self, all: &mut Vec<(Event, Self)>) {
+    pub(super) fn events_of_clients(&self, all: &mut Vec<(Event, Box<Self>)>) {
         for service in 0..2 {
             let at = self.services[service];
             let (current, other) = (&self.stores[at].state, &self.stores[1 - at].state);
             if takes_over(other, current) {
-                let mut next = self.clone();
+                let mut next = Box::new(self.clone());
                 next.services[service] = 1 - at;
                 all.push((Event::Polls(service), next));
             }
@@ -28,7 +28,7 @@ impl World {
                 if lost && self.budget.unacknowledged == 0 {
                     continue;
                 }
-                let mut next = self.clone();
+                let mut next = Box::new(self.clone());
                 if request == next.requests.len() {
                     next.budget.additions -= 1;
                     next.requests.push(None);
@@ -52,12 +52,12 @@ impl World {
         }
     }
 
-    pub(super) fn events_of_operators(&self, all: &mut Vec<(Event, Self)>) {
+    pub(super) fn events_of_operators(&self, all: &mut Vec<(Event, Box<Self>)>) {
         let Self { source, budget, .. } = self;
         let (source, target) = (*source, 1 - *source);
         let mut event = |event, may: bool, change: &dyn Fn(&mut Self)| {
             if may {
-                let mut next = self.clone();
+                let mut next = Box::new(self.clone());
                 change(&mut next);
                 all.push((event, next));
             }
@@ -90,20 +90,31 @@ impl World {
         });
         event(Event::RawCopy, budget.restores > 0 && is_calm && self.serves(target), &|next| {
             next.budget.restores -= 1;
-            next.stores[source] = next.saved.clone();
+            next.stores[source] = next.saved.clone().unwrap();
             next.raw = Some(Vec::new());
             // The second service restarts with the raw copy as its current store.
             next.services[1] = source;
         });
     }
 
-    pub(super) fn events_of_run(&self, index: usize, all: &mut Vec<(Event, Self)>) {
+    pub(super) fn reads_of_run(&self, index: usize, all: &mut Vec<(Event, Box<Self>)>) {
+        let At::Reads { has_source } = self.runs[index].at else { return };
+        for (event, fails) in [(Event::Reads(index), false), (Event::CannotRead(index), true)] {
+            if !fails || self.budget.unread > 0 {
+                let mut next = Box::new(self.clone());
+                next.read(index, has_source, fails);
+                all.push((event, next));
+            }
+        }
+    }
+
+    pub(super) fn events_of_run(&self, index: usize, all: &mut Vec<(Event, Box<Self>)>) {
         let run = &self.runs[index];
         if !run.is_active() {
             return;
         }
         let mut event = |event, change: &dyn Fn(&mut Self)| {
-            let mut next = self.clone();
+            let mut next = Box::new(self.clone());
             change(&mut next);
             all.push((event, next));
         };
@@ -115,11 +126,7 @@ impl World {
             });
         }
         match &run.at {
-            At::Reads { has_source } => {
-                event(Event::Reads(index), &|next| next.read(index, *has_source, false));
-                if self.budget.unread > 0 {
-                    event(Event::CannotRead(index), &|next| next.read(index, *has_source, true));
-                }
+            At::Reads { .. } => {
                 if self.budget.late > 0 && !run.seen.is_late {
                     event(Event::IsLate(index), &|next| {
                         next.budget.late -= 1;
@@ -156,8 +163,8 @@ impl World {
         }
     }
 
-    pub(super) fn events_of_flight(&self, index: usize, all: &mut Vec<(Event, Self)>) {
-        let mut lost = self.clone();
+    pub(super) fn events_of_flight(&self, index: usize, all: &mut Vec<(Event, Box<Self>)>) {
+        let mut lost = Box::new(self.clone());
         let message = lost.flights.remove(index);
         let mut next = lost.clone();
         match message {

@@ -12,12 +12,10 @@ impl World {
     ///
     /// A read takes place as late as possible: before its run acts, or before an event that changes what it reads. An
     /// earlier read would return the same state.
-    pub(in crate::mover::tests) fn steps(&self) -> Vec<(Vec<Event>, Self)> {
+    pub(in crate::mover::tests) fn steps(&self) -> Vec<(Vec<Event>, Box<Self>)> {
         let mut all = Vec::new();
         for (event, next) in self.following() {
-            if !matches!(event, Event::Reads(_) | Event::CannotRead(_)) {
-                self.add_steps(&[], event, next, &mut all);
-            }
+            self.add_steps(&[], event, next, &mut all);
         }
         for run in 0..self.runs.len() {
             for (reads, world) in self.reads(run, true) {
@@ -42,37 +40,36 @@ impl World {
         &self,
         before: &[Event],
         event: Event,
-        next: Self,
-        all: &mut Vec<(Vec<Event>, Self)>,
+        next: Box<Self>,
+        all: &mut Vec<(Vec<Event>, Box<Self>)>,
     ) {
         let changes = |at: usize| self.stores[at].state != next.stores[at].state;
         let changes = [changes(self.source), changes(1 - self.source)];
         if changes == [false, false] {
             return all.push(([before, &[event]].concat(), next));
         }
-        let mut begins = vec![(before.to_vec(), self.clone())];
+        let mut begins = Vec::<(Vec<Event>, Box<Self>)>::new();
         for reader in 0..self.runs.len() {
-            for place in 0..begins.len() {
-                let (before, world) = begins[place].clone();
-                let reads_source = world.runs[reader].at == (At::Reads { has_source: false });
-                let reads = if changes[1] || changes[0] && reads_source {
-                    world.reads(reader, changes[1])
-                } else {
-                    Vec::new()
-                };
-                begins.extend(
-                    reads.into_iter().map(|(read, next)| ([&*before, &read].concat(), next)),
-                );
+            let reads_source = self.runs[reader].at == (At::Reads { has_source: false });
+            if !(changes[1] || changes[0] && reads_source) {
+                continue;
             }
+            let mut more = Vec::new();
+            let others = begins.iter().map(|(before, world)| (&**before, &**world));
+            for (before, world) in others.chain([(before, self)]) {
+                let reads = world.reads(reader, changes[1]).into_iter();
+                more.extend(reads.map(|(read, next)| ([before, &read].concat(), next)));
+            }
+            begins.extend(more);
         }
-        for (before, world) in begins.into_iter().skip(1) {
+        for (before, world) in begins {
             all.push(([&*before, &[event]].concat(), world.after(event)));
         }
         all.push(([before, &[event]].concat(), next));
     }
 
     /// Returns the states after a run has read, or could not read, the source's state, and if `both` also the target's.
-    fn reads(&self, run: usize, both: bool) -> Vec<(Vec<Event>, Self)> {
+    fn reads(&self, run: usize, both: bool) -> Vec<(Vec<Event>, Box<Self>)> {
         let At::Reads { has_source } = self.runs[run].at else { return Vec::new() };
         let mut ends = Vec::new();
         for fails in [false, true] {
@@ -80,7 +77,7 @@ impl World {
                 continue;
             }
             let event = if fails { Event::CannotRead(run) } else { Event::Reads(run) };
-            let mut next = self.clone();
+            let mut next = Box::new(self.clone());
             next.read(run, has_source, fails);
             next.normalize();
             if both && !has_source {
@@ -103,7 +100,7 @@ impl World {
         });
         self.runs.sort_by_cached_key(fingerprint);
         if self.budget.restores == 0 {
-            self.saved = self.stores[self.source].clone();
+            self.saved = None;
         }
         let mut least = i64::MAX;
         self.visit_revisions(&mut |revision| least = least.min(*revision));
@@ -111,7 +108,7 @@ impl World {
     }
 
     fn visit_revisions(&mut self, visit: &mut dyn FnMut(&mut i64)) {
-        for store in self.stores.iter_mut().chain([&mut self.saved]) {
+        for store in self.stores.iter_mut().chain(&mut self.saved) {
             visit(&mut store.state.revision);
         }
         for flight in &mut self.flights {
