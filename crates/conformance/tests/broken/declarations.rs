@@ -1,7 +1,7 @@
 //! False declarations of a harness, and tests of what the kit does with a harness.
 
 use std::{
-    collections::BTreeSet,
+    collections::{BTreeMap, BTreeSet},
     sync::{Arc, atomic::Ordering},
     thread,
     time::{Duration, Instant},
@@ -9,8 +9,10 @@ use std::{
 
 use async_trait::async_trait;
 use petstore_conformance::{
-    BoxError, Capability, Harness, Outcome, PROMISES, ScratchStore, check, run,
+    BoxError, Capability, Harness, Outcome, PROMISES, ScratchStore, Store, act_as_child,
+    act_in_child, check, run,
 };
+use petstore_memory::MemoryStore;
 
 use crate::{
     flaw::Flaw,
@@ -56,7 +58,13 @@ async fn a_promise_that_needs_an_unsupported_capability_is_not_checked() {
     }
     assert_eq!(unchecked, needing);
     // A need too many would hide a promise from adapters that could keep it.
-    assert_eq!(PROMISES.iter().map(|promise| promise.needs.len()).sum::<usize>(), 38);
+    let mut needs = BTreeMap::new();
+    for need in PROMISES.iter().flat_map(|promise| promise.needs) {
+        *needs.entry(format!("{need:?}")).or_insert(0) += 1;
+    }
+    let expected = "Archive: 18, DeletedRow: 1, Handover: 8, OtherProcess: 1, Outage: 1, \
+                    RefusedRow: 1, Reopen: 1, SecondHandle: 2, Version: 5";
+    assert_eq!(format!("{needs:?}").replace('"', ""), format!("{{{expected}}}"));
 }
 
 /// The time for which [`Empty`] leaves a thread running.
@@ -84,6 +92,21 @@ fn a_promise_has_five_minutes_and_a_call_in_an_outage_ten_seconds_by_default() {
     assert_eq!(limits, [300, 10].map(Duration::from_secs));
 }
 
+/// Carries out an action on a new store if another test started this program as a child.
+#[test]
+fn child() -> Result<(), petstore_conformance::Failure> {
+    let open = |_| async { Ok(Store::with_archive(Arc::new(MemoryStore::new()))) };
+    act_as_child(open)
+}
+
+#[test]
+fn an_action_of_another_process_succeeds_or_fails_there() {
+    act_in_child("declarations::child", "here", "add").unwrap();
+    // This child prints its failure, because the new store has no animals.
+    let failed = act_in_child("declarations::child", "here", "find-three").unwrap_err();
+    assert_eq!(failed.to_string(), "the process ended with exit status: 101");
+}
+
 #[test]
 fn check_fails_for_a_promise_that_is_unknown_or_broken() {
     let begun = Instant::now();
@@ -101,9 +124,15 @@ async fn each_store_is_closed_before_it_is_opened_again_and_removed_at_the_end()
     const OUTAGE: &str = "an_unreachable_store_is_unavailable_and_comes_back";
     const UNCLOSED: &str = "broken: the store does not close: the disk is gone";
     const UNREMOVED: &str = "broken: the harness cannot remove the store: the disk is gone";
-    const BROKEN: &Flaw =
-        &Flaw::new("keys are lost", &[], |it| it.reopened = Some(|rows, _| rows.keys.clear()));
+    const BROKEN: &Flaw = &Flaw::new("keys are lost", &[], |it| {
+        it.reopened = Some(Box::new(|rows, _| rows.keys.clear()));
+    });
     const ONE_HANDLE: &Flaw = &denying("nothing", &[Capability::SecondHandle]);
+    const HANGS: &Flaw = &Flaw::new("a load hangs", &[], |it| {
+        it.load.replace(|_, _| async { std::future::pending().await });
+    });
+    const PANICS: &Flaw =
+        &Flaw::new("a load panics", &[], |it| it.load.edit_output(|_, _, _| panic!("no keys")));
     // After a failed removal, the kit removes no further store. A broken promise is more than a failed removal.
     for (flaw, name, failing, (closed, removed), expected) in [
         (NOTHING, REOPENING, "", (6, 1), "kept"),
@@ -113,9 +142,12 @@ async fn each_store_is_closed_before_it_is_opened_again_and_removed_at_the_end()
         (NOTHING, REVISIONS, "", (0, 3), "kept"),
         (NOTHING, REVISIONS, "remove", (0, 1), UNREMOVED),
         (BROKEN, REOPENING, "remove", (2, 1), "broken: Reopen by handle "),
-        (&outages::FLAWS[0], OUTAGE, "", (0, 1), "broken: adding: "),
+        (HANGS, REVISIONS, "", (0, 2), "broken: the promise did not end within 1s"),
+        (PANICS, REVISIONS, "", (0, 2), "broken: the promise panicked: task "),
+        (&outages::FLAWS[0], OUTAGE, "", (0, 1), "broken: a list while cut off: "),
     ] {
-        let harness = FaultyHarness::new(flaw);
+        let mut harness = FaultyHarness::new(flaw);
+        harness.time_limit = Duration::from_secs(if flaw.what == HANGS.what { 1 } else { 30 });
         let ends = Arc::clone(&harness.ends);
         *ends.failing.lock().unwrap() = failing;
         let harness: Arc<dyn Harness> = Arc::new(harness);

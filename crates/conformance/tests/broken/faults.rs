@@ -4,15 +4,17 @@ use std::{
     ops::Deref,
     pin::Pin,
     sync::{Arc, atomic::Ordering},
+    time::Duration,
 };
 
 use petstore_domain::{
     AddError, Added, ApiKey, Archive as _, ArchiveError, CatalogueVersion, Handover as _,
     IdempotencyRequest, KeyChanges, KeyId, KeyMark, KeyRevision, KeyStore as _, NewPet, Pet, PetId,
-    PetPage, PetQuery, PetRepository as _, Purged, Rows, SaveOutcome, Snapshot, StoreError,
+    PetPage, PetQuery, PetRepository as _, Phase, Purged, Rows, SaveOutcome, Snapshot, StoreError,
     StoreState, StoredKeys, Timestamp, Versioned, WriterRole,
 };
 use petstore_memory::MemoryStore;
+use tokio::time::sleep;
 
 use crate::flaw::Notes;
 
@@ -35,6 +37,11 @@ impl Handle {
     pub(crate) fn is_cut_off(&self) -> bool {
         self.notes.is_cut_off.load(Ordering::SeqCst)
     }
+
+    /// Returns `true` for every second handle that is opened.
+    pub(crate) fn is_another(&self) -> bool {
+        !self.number.is_multiple_of(2)
+    }
 }
 
 impl Deref for Handle {
@@ -49,6 +56,12 @@ type Reply<T, E> = Pin<Box<dyn Future<Output = Result<T, E>> + Send>>;
 
 /// One call of a port, with or without a fault.
 pub(crate) struct Call<In, T, E = StoreError>(Arc<dyn Fn(Handle, In) -> Reply<T, E> + Send + Sync>);
+
+impl<In, T, E> Clone for Call<In, T, E> {
+    fn clone(&self) -> Self {
+        Self(Arc::clone(&self.0))
+    }
+}
 
 impl<In: Clone + Send + 'static, T: 'static, E: 'static> Call<In, T, E> {
     fn new<F>(call: impl Fn(Handle, In) -> F + Send + Sync + 'static) -> Self
@@ -71,7 +84,7 @@ impl<In: Clone + Send + 'static, T: 'static, E: 'static> Call<In, T, E> {
     }
 
     /// Changes the arguments before the call.
-    pub(crate) fn edit_input(&mut self, edit: fn(&mut In)) {
+    pub(crate) fn edit_input(&mut self, edit: impl Fn(&mut In) + Send + Sync + 'static) {
         let call = Arc::clone(&self.0);
         self.replace(move |store, mut input| {
             edit(&mut input);
@@ -80,10 +93,13 @@ impl<In: Clone + Send + 'static, T: 'static, E: 'static> Call<In, T, E> {
     }
 
     /// Changes the result after the call, which also depends on the arguments.
-    pub(crate) fn edit_output(&mut self, edit: fn(&Handle, &In, &mut T)) {
-        let call = Arc::clone(&self.0);
+    pub(crate) fn edit_output(
+        &mut self,
+        edit: impl Fn(&Handle, &In, &mut T) + Send + Sync + 'static,
+    ) {
+        let (call, edit) = (Arc::clone(&self.0), Arc::new(edit));
         self.replace(move |store, input: In| {
-            let reply = call(store.clone(), input.clone());
+            let (reply, edit) = (call(store.clone(), input.clone()), Arc::clone(&edit));
             async move {
                 let mut output = reply.await?;
                 edit(&store, &input, &mut output);
@@ -92,6 +108,59 @@ impl<In: Clone + Send + 'static, T: 'static, E: 'static> Call<In, T, E> {
         });
     }
 }
+
+/// How a call is answered.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Answer {
+    AsUsual,
+    /// The call is carried out, also while the store is not open.
+    CarriedOut,
+    /// The call is refused, but carried out.
+    RefusedAndCarriedOut,
+    Unavailable,
+    Refused,
+    /// The call is unavailable after two seconds, which is longer than the limit of a call during an outage.
+    Late,
+}
+
+impl Answer {
+    pub(crate) async fn to<T, E: From<StoreError>>(
+        self,
+        store: &MemoryStore,
+        call: impl Future<Output = Result<T, E>>,
+    ) -> Result<T, E> {
+        match self {
+            Self::AsUsual => call.await,
+            Self::CarriedOut => unfenced(store, call).await,
+            Self::RefusedAndCarriedOut => {
+                let _ = unfenced(store, call).await;
+                Err(StoreError::sealed("is not open").into())
+            }
+            Self::Unavailable => Err(StoreError::unavailable("the store is gone").into()),
+            Self::Refused => Err(StoreError::refused("there is no connection").into()),
+            Self::Late => {
+                sleep(Duration::from_secs(2)).await;
+                Err(StoreError::unavailable("the store is gone").into())
+            }
+        }
+    }
+}
+
+/// Opens the store for the time of the call, and then restores its state.
+pub(crate) async fn unfenced<T>(store: &MemoryStore, call: impl Future<Output = T>) -> T {
+    let state = store.state().await.unwrap();
+    let open = StoreState { phase: Phase::Open { from: None }, ..state.clone() };
+    store.change_state(state.revision, open).await.unwrap();
+    let result = call.await;
+    store.change_state(state.revision, state).await.unwrap();
+    result
+}
+
+/// Chooses the answer of each call by its kind and the state of the store.
+type Choose = dyn Fn(&Handle, &str, &StoreState) -> Answer + Send + Sync;
+
+/// A change of the rows and the state of a store.
+pub(crate) type Change = dyn Fn(&mut Rows, &mut StoreState) + Send + Sync;
 
 /// The calls and the faults of one open handle.
 pub(crate) struct Faults {
@@ -108,14 +177,13 @@ pub(crate) struct Faults {
     pub(crate) add_new: Call<(Vec<NewPet>, Request), u64, ArchiveError>,
     pub(crate) state: Call<(), StoreState>,
     pub(crate) change_state: Call<(i64, StoreState), bool>,
-    /// Runs before each call while the store cannot be reached, with the kind of the call.
-    pub(crate) unreachable: Call<&'static str, ()>,
+    pub(crate) answer: Box<Choose>,
     /// Changes every version, also the versions of reads.
     pub(crate) versions: fn(&Handle, u128) -> u128,
     /// Changes only the result of `version`.
     pub(crate) own_version: fn(&Handle, Version) -> Version,
     /// Changes the rows and the state when the store is reopened.
-    pub(crate) reopened: Option<fn(&mut Rows, &mut StoreState)>,
+    pub(crate) reopened: Option<Box<Change>>,
     /// `true` if two callers that open a new store at once create a store each.
     pub(crate) made_twice: bool,
     /// The largest number of rows in one call: small, like the limit of a store with small transactions.
@@ -154,8 +222,8 @@ impl Default for Faults {
             change_state: Call::new(|store, (expected, new)| async move {
                 store.change_state(expected, new).await
             }),
-            unreachable: Call::new(|_, _| async {
-                Err(StoreError::unavailable("the connection is cut"))
+            answer: Box::new(|store, _, _| {
+                if store.is_cut_off() { Answer::Unavailable } else { Answer::AsUsual }
             }),
             versions: |_, version| version,
             own_version: |_, version| version,

@@ -16,7 +16,7 @@ pub(crate) struct Faulty {
 }
 
 impl Faulty {
-    /// Carries out a call. While the store is cut off, the fault `unreachable` decides.
+    /// Answers a call of the kind `kind`.
     async fn call<In, T, E>(
         &self,
         kind: &'static str,
@@ -28,10 +28,9 @@ impl Faulty {
         T: 'static,
         E: From<StoreError> + 'static,
     {
-        if self.handle.is_cut_off() {
-            self.faults.unreachable.run(&self.handle, kind).await?;
-        }
-        call.run(&self.handle, input).await
+        let state = self.handle.state().await?;
+        let answer = (self.faults.answer)(&self.handle, kind, &state);
+        answer.to(&self.handle, call.run(&self.handle, input)).await
     }
 
     fn changed(&self, version: Version) -> Version {
@@ -55,7 +54,8 @@ impl PetRepository for Faulty {
     }
 
     async fn find(&self, id: PetId) -> Result<Versioned<Option<Pet>>, StoreError> {
-        Ok(self.versioned(self.call("find", &self.faults.find, id).await?))
+        let kind = if id.0 > 1000 { "find none" } else { "find" };
+        Ok(self.versioned(self.call(kind, &self.faults.find, id).await?))
     }
 
     async fn list(&self, query: PetQuery) -> Result<Versioned<PetPage>, StoreError> {
@@ -106,7 +106,12 @@ impl Archive for Faulty {
         if rows.pets.len() + rows.keys.len() + rows.records.len() > self.max_batch() {
             return Err(StoreError::refused("more rows than `max_batch` says").into());
         }
-        self.call("write", &self.faults.write_rows, (writer, rows)).await
+        let kind = match &rows {
+            Rows { keys, .. } if !keys.is_empty() => "write keys",
+            Rows { records, .. } if !records.is_empty() => "write records",
+            _ => "write animals",
+        };
+        self.call(kind, &self.faults.write_rows, (writer, rows)).await
     }
 
     async fn add_new(
@@ -114,7 +119,7 @@ impl Archive for Faulty {
         pets: Vec<NewPet>,
         request: Option<IdempotencyRequest>,
     ) -> Result<u64, ArchiveError> {
-        self.call("write", &self.faults.add_new, (pets, request)).await
+        self.call("add many", &self.faults.add_new, (pets, request)).await
     }
 
     fn max_batch(&self) -> usize {

@@ -26,6 +26,8 @@ pub(crate) struct Flaw {
     pub(crate) unsupported: &'static [Capability],
     /// `true` to run on one thread, where other tasks always overtake a call that yields.
     pub(crate) one_thread: bool,
+    /// Sets further faults: those of a flaw that a loop makes.
+    pub(crate) made: Option<&'static (dyn Fn(&mut Faults) + Sync)>,
 }
 
 impl Flaw {
@@ -34,7 +36,17 @@ impl Flaw {
         caught_by: &'static [&'static str],
         set_faults: fn(&mut Faults),
     ) -> Self {
-        Self { what, caught_by, set_faults, unsupported: &[], one_thread: false }
+        Self { what, caught_by, set_faults, unsupported: &[], one_thread: false, made: None }
+    }
+
+    /// Makes a flaw in a loop.
+    pub(crate) fn made(
+        what: String,
+        caught_by: &'static [&'static str],
+        set_faults: impl Fn(&mut Faults) + Sync + 'static,
+    ) -> Self {
+        let made: &'static (dyn Fn(&mut Faults) + Sync) = Box::leak(Box::new(set_faults));
+        Self { made: Some(made), ..Self::new(what.leak(), caught_by, |_| ()) }
     }
 
     pub(crate) const fn on_one_thread(self) -> Self {

@@ -10,11 +10,11 @@ use std::{
 
 use async_trait::async_trait;
 use petstore_conformance::{BoxError, Capability, Harness, ScratchStore, Store, act};
-use petstore_domain::{Handover as _, PetId, Rows, StoreState};
+use petstore_domain::{Handover as _, PetId};
 use petstore_memory::MemoryStore;
 
 use crate::{
-    faults::{Faults, Handle, copied},
+    faults::{Change, Faults, Handle, copied},
     faulty::Faulty,
     flaw::{Flaw, Notes},
 };
@@ -27,6 +27,7 @@ pub(crate) const NOTHING: &Flaw = &Flaw::new("nothing", &[], |it| {
 
 pub(crate) struct FaultyHarness {
     flaw: &'static Flaw,
+    pub(crate) time_limit: Duration,
     pub(crate) ends: Arc<Ends>,
 }
 
@@ -47,7 +48,7 @@ impl Ends {
 
 impl FaultyHarness {
     pub(crate) fn new(flaw: &'static Flaw) -> Self {
-        Self { flaw, ends: Arc::default() }
+        Self { flaw, time_limit: Duration::from_secs(30), ends: Arc::default() }
     }
 }
 
@@ -72,7 +73,7 @@ impl Harness for FaultyHarness {
     }
 
     fn time_limit(&self) -> Duration {
-        Duration::from_secs(30)
+        self.time_limit
     }
 }
 
@@ -91,6 +92,9 @@ impl Disk {
     fn faults(&self) -> Faults {
         let mut faults = Faults::default();
         (self.flaw.set_faults)(&mut faults);
+        if let Some(set_faults) = self.flaw.made {
+            set_faults(&mut faults);
+        }
         faults
     }
 
@@ -110,7 +114,7 @@ impl ScratchStore for Disk {
         let number = self.opened.fetch_add(1, Ordering::SeqCst);
         if number > 0
             && Arc::strong_count(&self.notes) == 1
-            && let Some(change) = faults.reopened
+            && let Some(change) = &faults.reopened
         {
             let changed = changed(&self.handle(false), change).await?;
             *self.content.lock().unwrap() = changed;
@@ -161,10 +165,7 @@ impl ScratchStore for Disk {
 }
 
 /// Creates a store with the rows and the state of `store`, changed by `change`.
-async fn changed(
-    store: &MemoryStore,
-    change: fn(&mut Rows, &mut StoreState),
-) -> Result<MemoryStore, BoxError> {
+async fn changed(store: &MemoryStore, change: &Change) -> Result<MemoryStore, BoxError> {
     let mut state = store.state().await?;
     let copy = copied(store, |rows| change(rows, &mut state)).await?;
     copy.change_state(0, state).await?;

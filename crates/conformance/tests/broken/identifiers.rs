@@ -3,14 +3,14 @@
 use std::sync::atomic::Ordering;
 
 use petstore_domain::{
-    AddError, Added, Archive as _, KeyStore as _, Pet, PetId, PetRepository as _, Rows, StoreError,
-    WriterRole,
+    AddError, Added, Archive as _, Pet, PetId, PetRepository as _, Rows, StoreError, WriterRole,
 };
 use petstore_memory::MemoryStore;
 
 use crate::{
-    faults::{Faults, Handle, Request},
+    faults::{Answer, Faults, Handle, Request},
     flaw::Flaw,
+    names::{GROW, HIGHEST},
 };
 
 async fn is_full(store: &MemoryStore) -> Result<bool, StoreError> {
@@ -34,85 +34,56 @@ where
     });
 }
 
-/// A store whose writer ends when an addition finds no identifier left.
-fn end_when_full(it: &mut Faults) {
-    it.add.replace(|store, (pet, request)| async move {
-        let end = store.add(pet, request).await;
-        store.notes.flag.fetch_or(end.is_err() && is_full(&store).await?, Ordering::SeqCst);
-        end
+/// Returns flaws of calls that fail once an addition has found no identifier left, as if the writer had ended.
+pub(crate) fn flaws() -> Vec<Flaw> {
+    let kinds =
+        ["find", "list", "purge", "load", "save", "note", "snapshot", "add many", "write animals"];
+    let flaws = kinds.map(|kind| {
+        Flaw::made(format!("'{kind}' fails if no identifier is left"), &[HIGHEST], move |it| {
+            it.add.replace(|store, (pet, request)| async move {
+                let end = store.add(pet, request).await;
+                store.notes.flag.fetch_or(end.is_err(), Ordering::SeqCst);
+                end
+            });
+            it.answer = Box::new(move |store, call, _| {
+                let ended = call == kind && store.notes.flag.load(Ordering::SeqCst);
+                if ended { Answer::Unavailable } else { Answer::AsUsual }
+            });
+        })
     });
+    flaws.into()
 }
-
-fn gone_when_full(store: &Handle) -> Result<(), StoreError> {
-    let ended = store.notes.flag.load(Ordering::SeqCst);
-    if ended { Err(StoreError::unavailable("the writer has ended")) } else { Ok(()) }
-}
-
-const GROW: &[&str] = &["identifiers_grow_and_none_is_assigned_twice"];
-const HIGHEST: &[&str] = &["where_no_identifier_is_left_all_else_goes_on"];
 
 pub(crate) const FLAWS: &[Flaw] = &[
-    Flaw::new("two animals have one identifier", GROW, |it| {
-        it.add.edit_output(|_, _, added| {
+    Flaw::new("each handle counts the identifiers of its own animals", &[GROW], |it| {
+        it.add.edit_output(|store, _, added| {
             if let Added::Created(pet) = added {
-                pet.id.0 /= 2;
+                pet.id.0 = store.own.count.fetch_add(1, Ordering::SeqCst);
             }
         });
     }),
-    Flaw::new("every second animal has a lower identifier than the one before", GROW, |it| {
+    Flaw::new("every second animal has a lower identifier than the one before", &[GROW], |it| {
         it.add.edit_output(|_, _, added| {
             if let Added::Created(pet) = added {
                 pet.id.0 ^= 1;
             }
         });
     }),
-    Flaw::new("the identifier after the highest one is negative", HIGHEST, |it| {
+    Flaw::new("the identifier after the highest one is negative", &[HIGHEST], |it| {
         behind_the_highest(it, |store, pet, _| async move {
             let pet = Pet { id: PetId(i64::MIN), ..pet };
             write(&store, Rows { pets: vec![pet.clone()], ..Rows::default() }).await?;
             Ok(Added::Created(pet))
         });
     }),
-    Flaw::new("the highest identifier is assigned again", HIGHEST, |it| {
+    Flaw::new("the highest identifier is assigned again", &[HIGHEST], |it| {
         behind_the_highest(it, |_, pet, _| async { Ok(Added::Created(pet)) });
     }),
-    Flaw::new("an addition is unavailable when no identifier is left", HIGHEST, |it| {
-        behind_the_highest(it, |_, _, _| async {
-            Err(StoreError::unavailable("no identifier is left").into())
-        });
-    }),
-    Flaw::new("an addition that finds no identifier left stores its record", HIGHEST, |it| {
+    Flaw::new("an addition that finds no identifier left stores its record", &[HIGHEST], |it| {
         behind_the_highest(it, |store, pet, request| async move {
             let records = request.map(|request| request.into_record(pet.id)).into_iter().collect();
             write(&store, Rows { records, ..Rows::default() }).await?;
             Err(StoreError::refused("no identifier is left").into())
         });
     }),
-    Flaw::new("a store without an identifier left lists no animals", HIGHEST, |it| {
-        end_when_full(it);
-        it.list.replace(|store, query| async move {
-            gone_when_full(&store)?;
-            store.list(query).await
-        });
-    }),
-    Flaw::new("a store without an identifier left saves no keys", HIGHEST, |it| {
-        end_when_full(it);
-        it.save.replace(|store, (expected, changed, removed)| async move {
-            gone_when_full(&store)?;
-            store.save(expected, changed, removed).await
-        });
-    }),
-    Flaw::new(
-        "a batch of new animals after the highest identifier gets negative ones",
-        HIGHEST,
-        |it| {
-            it.add_new.replace(|store, (pets, request)| async move {
-                if !is_full(&store).await? {
-                    return store.add_new(pets, request).await;
-                }
-                let pets = (i64::MIN..).zip(pets).map(|(id, pet)| pet.with_id(PetId(id)));
-                Ok(write(&store, Rows { pets: pets.collect(), ..Rows::default() }).await?)
-            });
-        },
-    ),
 ];

@@ -1,14 +1,17 @@
 //! Flaws in storing API keys.
 
 use petstore_domain::{
-    ApiKey, KeyChanges, KeyId, KeyRevision, KeyRights, KeyRow, KeyStore as _, SaveOutcome,
-    StoreError, StoredKeys, Timestamp, load_keys,
+    ApiKey, KeyChanges, KeyId, KeyRevision, KeyRow, KeyStore as _, SaveOutcome, StoreError,
+    StoredKeys, Timestamp, load_keys,
 };
 use petstore_memory::MemoryStore;
 
 use crate::{
     faults::{Faults, Handle},
     flaw::Flaw,
+    names::{
+        COPIED, DIGEST, GIVEN_KEY, HUNDRED, MERGED, MODEL, ONE_SAVE, REVISION, RING, USES, WRITTEN,
+    },
 };
 
 /// Changes the loaded keys.
@@ -77,24 +80,26 @@ fn skip_digests(it: &mut Faults, is_free: fn(&ApiKey) -> bool) {
     });
 }
 
-const DIGEST: &str = "a_digest_of_another_key_is_refused";
-const GIVEN: &str = "a_key_comes_back_as_it_was_given";
-const HUNDRED: &str = "a_save_takes_a_hundred_keys";
-const MODEL: &str = "random_commands_do_as_the_model_does";
-const ONE_SAVE: &str = "of_saves_over_one_revision_one_is_kept";
-const REVISION: &str = "a_revision_never_comes_back";
-const RING: &str = "a_key_ring_follows_every_change";
-const USES: &str = "a_save_keeps_the_latest_use";
-const WRITTEN: &str = "rows_come_back_and_may_be_written_again";
+/// Refuses a note of uses if `is_refused` returns `true` for the uses and the stored keys.
+fn refuse_uses(it: &mut Faults, is_refused: fn(&[KeyId], &[ApiKey]) -> bool) {
+    it.note_uses.replace(move |store, uses| async move {
+        let ids: Vec<_> = uses.iter().map(|(id, _)| *id).collect();
+        if is_refused(&ids, &load_keys(&*store).await?.keys) {
+            return Err(StoreError::refused("the uses are wrong"));
+        }
+        store.note_uses(uses).await
+    });
+}
+
+/// Answers every removal with `outcome`.
+fn answer_removals(it: &mut Faults, outcome: SaveOutcome) {
+    it.save.edit_output(move |_, (_, changed, _), saved| {
+        *saved = if changed.is_empty() { outcome } else { *saved };
+    });
+}
 
 pub(crate) const FLAWS: &[Flaw] = &[
-    Flaw::new("the prefix of a key decides its rights", &[GIVEN], |it| {
-        change_keys(it, |_, keys| {
-            let full = keys.iter_mut().filter(|key| key.prefix.starts_with("pst_"));
-            full.for_each(|key| key.rights = KeyRights::Full);
-        });
-    }),
-    Flaw::new("a key is never older than 1970", &[GIVEN], |it| {
+    Flaw::new("a key is never older than 1970", &[GIVEN_KEY], |it| {
         change_keys(it, |_, keys| {
             let old = keys.iter_mut().filter(|key| key.created_at < Timestamp(0));
             old.for_each(|key| key.created_at = Timestamp(0));
@@ -103,16 +108,9 @@ pub(crate) const FLAWS: &[Flaw] = &[
     Flaw::new("keys are loaded in descending order", &[USES], |it| {
         change_keys(it, |_, keys| keys.reverse());
     }),
-    Flaw::new(
-        "revoked keys are not loaded",
-        &[GIVEN, "a_key_that_is_there_already_is_merged", MODEL],
-        |it| change_keys(it, |_, keys| keys.retain(|key| key.revoked_at.is_none())),
-    ),
-    Flaw::new(
-        "a save is acknowledged, but changes nothing",
-        &[GIVEN, "a_write_shows_everywhere_and_changes_nothing_else", MODEL],
-        |it| it.save.replace(|_, _| async { Ok(SaveOutcome::Saved) }),
-    ),
+    Flaw::new("revoked keys are not loaded", &[GIVEN_KEY, MERGED, MODEL], |it| {
+        change_keys(it, |_, keys| keys.retain(|key| key.revoked_at.is_none()));
+    }),
     Flaw::new("removed keys stay", &[HUNDRED], |it| {
         it.save.edit_input(|(_, _, removed)| removed.clear());
     }),
@@ -125,14 +123,6 @@ pub(crate) const FLAWS: &[Flaw] = &[
             Ok(saved)
         });
     }),
-    Flaw::new("a save changes no revoked key", &[MODEL], |it| {
-        it.save.replace(|store, (expected, mut changed, removed)| async move {
-            let mut ended = load_keys(&*store).await?.keys;
-            ended.retain(|key| key.revoked_at.is_some());
-            changed.retain(|key| ended.iter().all(|old| old.id != key.id));
-            store.save(expected, changed, removed).await
-        });
-    }),
     Flaw::new("a save of new keys is not compared with the revision", &[ONE_SAVE], |it| {
         force_if(it, |_, changed| !changed.is_empty());
     }),
@@ -142,23 +132,19 @@ pub(crate) const FLAWS: &[Flaw] = &[
     Flaw::new("a removal over the revision 0 is not compared", &[ONE_SAVE], |it| {
         force_if(it, |expected, _| expected.0 == 0);
     }),
-    Flaw::new(
-        "a save compares the revision in one transaction and writes in another",
-        &[ONE_SAVE],
-        |it| {
-            it.save.replace(|store, (expected, changed, removed)| async move {
-                if load_keys(&*store).await?.revision != expected {
-                    return Ok(SaveOutcome::Conflict);
-                }
-                tokio::task::yield_now().await;
-                // Like a store that chooses the identifiers by itself.
-                let next = load_keys(&*store).await?.next_id.0;
-                let renumber = |(key, id): (ApiKey, i64)| ApiKey { id: KeyId(id), ..key };
-                let changed = changed.into_iter().zip(next..).map(renumber).collect();
-                force(&store, changed, removed).await
-            });
-        },
-    )
+    Flaw::new("a save compares the revision in another transaction", &[ONE_SAVE], |it| {
+        it.save.replace(|store, (expected, changed, removed)| async move {
+            if load_keys(&*store).await?.revision != expected {
+                return Ok(SaveOutcome::Conflict);
+            }
+            tokio::task::yield_now().await;
+            // Like a store that chooses the identifiers by itself.
+            let next = load_keys(&*store).await?.next_id.0;
+            let renumber = |(key, id): (ApiKey, i64)| ApiKey { id: KeyId(id), ..key };
+            let changed = changed.into_iter().zip(next..).map(renumber).collect();
+            force(&store, changed, removed).await
+        });
+    })
     .on_one_thread(),
     Flaw::new("the revisions of all stores count from 0", &[REVISION], |it| {
         mask_revision(it, |_, loaded| loaded.revision.0 & u128::from(u64::MAX));
@@ -194,17 +180,13 @@ pub(crate) const FLAWS: &[Flaw] = &[
     Flaw::new("a load after the first says that nothing has changed", &[REVISION], |it| {
         it.load.edit_output(|_, unless, loaded| _ = loaded.take_if(|_| unless.is_some()));
     }),
-    Flaw::new(
-        "the next identifier is above the present keys, not above removed keys",
-        &[MODEL, "no_identifier_of_a_copied_store_comes_back"],
-        |it| {
-            it.load.edit_output(|_, _, loaded| {
-                if let Some(StoredKeys { keys, next_id, .. }) = loaded {
-                    *next_id = KeyId(keys.last().map_or(1, |key| key.id.0 + 1));
-                }
-            });
-        },
-    ),
+    Flaw::new("the next key may have the identifier of a removed one", &[MODEL, COPIED], |it| {
+        it.load.edit_output(|_, _, loaded| {
+            if let Some(StoredKeys { keys, next_id, .. }) = loaded {
+                *next_id = KeyId(keys.last().map_or(1, |key| key.id.0 + 1));
+            }
+        });
+    }),
     Flaw::new("the changes contain only new keys", &[RING], |it| {
         it.load_changes.replace(|store, known| async move {
             let mut changes: KeyChanges = load_keys(&*store).await?.into();
@@ -247,17 +229,6 @@ pub(crate) const FLAWS: &[Flaw] = &[
     Flaw::new("of two new keys with one digest, the second is skipped", &[DIGEST], |it| {
         it.save.edit_input(|(_, changed, _)| changed.dedup_by_key(|key| key.digest));
     }),
-    Flaw::new("a save writes its keys one by one, up to the refused key", &[DIGEST], |it| {
-        it.save.replace(|store, (expected, changed, removed)| async move {
-            if load_keys(&*store).await?.revision != expected {
-                return Ok(SaveOutcome::Conflict);
-            }
-            for key in changed {
-                let _ = force(&store, vec![key], vec![]).await?;
-            }
-            force(&store, vec![], removed).await
-        });
-    }),
     Flaw::new("a refused save is reported as unavailable", &[DIGEST], |it| {
         it.save.replace(|store, (expected, changed, removed)| async move {
             let saved = store.save(expected, changed, removed).await;
@@ -277,7 +248,7 @@ pub(crate) const FLAWS: &[Flaw] = &[
             store.save(expected, changed, removed).await
         });
     }),
-    Flaw::new("expired keys are not loaded", &[GIVEN], |it| {
+    Flaw::new("expired keys are not loaded", &[GIVEN_KEY], |it| {
         change_keys(it, |_, keys| {
             keys.retain(|key| key.expires_at.is_none_or(|at| at.0 > 1_700_000_000_000));
         });
@@ -295,12 +266,18 @@ pub(crate) const FLAWS: &[Flaw] = &[
         });
     }),
     Flaw::new("noting the use of a removed key is an error", &[USES], |it| {
-        it.note_uses.replace(|store, uses| async move {
-            let keys = load_keys(&*store).await?.keys;
-            if uses.iter().any(|(id, _)| keys.iter().all(|key| key.id != *id)) {
-                return Err(StoreError::refused("there is no such key"));
-            }
-            store.note_uses(uses).await
-        });
+        refuse_uses(it, |uses, keys| uses.iter().any(|id| keys.iter().all(|key| key.id != *id)));
+    }),
+    Flaw::new("noting no use is an error", &[USES], |it| {
+        refuse_uses(it, |uses, _| uses.is_empty());
+    }),
+    Flaw::new("noting a hundred uses is an error", &[HUNDRED], |it| {
+        refuse_uses(it, |uses, _| uses.len() >= 100);
+    }),
+    Flaw::new("a removal is acknowledged as a conflict", &[DIGEST], |it| {
+        answer_removals(it, SaveOutcome::Conflict);
+    }),
+    Flaw::new("a removal over another revision is acknowledged", &[ONE_SAVE], |it| {
+        answer_removals(it, SaveOutcome::Saved);
     }),
 ];

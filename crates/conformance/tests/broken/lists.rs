@@ -5,14 +5,10 @@ use std::mem;
 use petstore_domain::{CategoryId, NewPet, PageLimit, PetId, PetName, PetRepository as _};
 use tokio::task::yield_now;
 
-use crate::flaw::Flaw;
-
-const FRESH: &str = "a_fresh_store_is_empty";
-const MODEL: &str = "random_commands_do_as_the_model_does";
-const PAGE: &str = "a_page_is_the_query_s_and_says_whether_more_follow";
-const REOPENED: &str = "reopening_keeps_what_was_acknowledged";
-const WALK: &str = "a_walk_meets_what_was_there_exactly_once";
-const WRITE: &str = "a_write_shows_everywhere_and_changes_nothing_else";
+use crate::{
+    flaw::Flaw,
+    names::{EVERYWHERE, FRESH, MODEL, PAGE, REOPENED, WALK},
+};
 
 pub(crate) const FLAWS: &[Flaw] = &[
     Flaw::new("an empty page shows an animal that does not exist", &[FRESH, PAGE], |it| {
@@ -46,7 +42,7 @@ pub(crate) const FLAWS: &[Flaw] = &[
     Flaw::new("`more` is true for every page with a filter", &[PAGE], |it| {
         it.list.edit_output(|_, query, list| list.value.more |= query.status.is_some());
     }),
-    Flaw::new("the filter is ignored", &[WRITE, PAGE, MODEL], |it| {
+    Flaw::new("the filter is ignored", &[EVERYWHERE, PAGE, MODEL], |it| {
         it.list.edit_input(|query| query.status = None);
     }),
     Flaw::new("a page begins with the last animal of the previous page", &[PAGE, WALK], |it| {

@@ -3,13 +3,14 @@
 use std::{sync::atomic::Ordering, thread, time::Duration};
 
 use petstore_domain::{
-    Archive as _, CategoryId, NewPet, PetId, PetName, PetRepository as _, PetStatus, Rows,
-    StoreError, WriterRole,
+    Archive as _, CategoryId, NewPet, PetId, PetName, PetRepository as _, Rows, StoreError,
+    WriterRole,
 };
 
 use crate::{
-    faults::{Faults, refuse_equal_names},
+    faults::{Answer, Faults, refuse_equal_names},
     flaw::Flaw,
+    names::{DROPPED, EVERYWHERE, GIVEN, LATER, PAGE, REFUSED, WAITS, WALK},
 };
 
 /// Adds each animal under the name that `change` returns.
@@ -55,13 +56,6 @@ fn record_refused(it: &mut Faults) {
     });
 }
 
-const GIVEN: &str = "an_animal_comes_back_as_it_was_given";
-const PAGE: &str = "a_page_is_the_query_s_and_says_whether_more_follow";
-const REFUSED: &str = "a_refused_row_fails_its_own_request_only";
-const WAITS: &str = "a_write_that_waits_holds_up_no_other_task";
-const WALK: &str = "a_walk_meets_what_was_there_exactly_once";
-const WRITE: &str = "a_write_shows_everywhere_and_changes_nothing_else";
-
 pub(crate) const FLAWS: &[Flaw] = &[
     Flaw::new("a name is trimmed of ASCII white space", &[GIVEN], |it| {
         rename(it, |name| name.trim_ascii().to_owned());
@@ -87,9 +81,6 @@ pub(crate) const FLAWS: &[Flaw] = &[
     Flaw::new("invisible joiners are removed from a name", &[GIVEN], |it| {
         rename(it, |name| name.replace('\u{200d}', ""));
     }),
-    Flaw::new("a status is made up", &[GIVEN, WALK], |it| {
-        it.add.edit_input(|(pet, _)| pet.status = pet.status.or(Some(PetStatus::Available)));
-    }),
     Flaw::new("a category is limited to 32 bits", &[GIVEN], |it| {
         it.add.edit_input(|(pet, _)| {
             let category = pet.category_id.0.clamp(i32::MIN.into(), i32::MAX.into());
@@ -104,14 +95,10 @@ pub(crate) const FLAWS: &[Flaw] = &[
     Flaw::new("an animal is found by its negative identifier", &[GIVEN], |it| {
         it.find.edit_input(|id| id.0 = id.0.saturating_abs());
     }),
-    Flaw::new(
-        "every thirteenth animal is lost",
-        &["a_dropped_addition_happens_whole_or_not_at_all", PAGE, WRITE, WALK],
-        |it| {
-            it.list.edit_output(|_, _, list| list.value.pets.retain(|pet| !is_lost(pet.id)));
-            it.find.edit_output(|_, id, found| _ = found.value.take_if(|_| is_lost(*id)));
-        },
-    ),
+    Flaw::new("every thirteenth animal is lost", &[DROPPED, PAGE, EVERYWHERE, LATER, WALK], |it| {
+        it.list.edit_output(|_, _, list| list.value.pets.retain(|pet| !is_lost(pet.id)));
+        it.find.edit_output(|_, id, found| _ = found.value.take_if(|_| is_lost(*id)));
+    }),
     Flaw::new("finding a missing animal panics", &[GIVEN], |it| {
         it.find.edit_output(|_, id, found| assert!(found.value.is_some(), "no animal {id}"));
     }),
@@ -122,9 +109,12 @@ pub(crate) const FLAWS: &[Flaw] = &[
         });
     }),
     Flaw::new("an addition that has to wait blocks its thread", &[WAITS], |it| {
-        it.unreachable.replace(|_, _| async {
-            thread::sleep(Duration::from_millis(400));
-            Err(StoreError::unavailable("the lock is held"))
+        it.answer = Box::new(|store, _, _| {
+            if store.is_cut_off() {
+                thread::sleep(Duration::from_millis(400));
+                return Answer::Unavailable;
+            }
+            Answer::AsUsual
         });
     }),
     Flaw::new("a refused row fails the next addition", &[REFUSED], |it| refuse(it, |error| error)),
@@ -132,7 +122,18 @@ pub(crate) const FLAWS: &[Flaw] = &[
         refuse(it, StoreError::unavailable);
     }),
     Flaw::new("a refusal gives no reason", &[REFUSED], |it| {
-        refuse(it, |_| StoreError::refused(""));
+        it.add.replace(|store, (pet, request)| async move {
+            let refused = refuse_equal_names(&store, &pet).await;
+            refused.map_err(|_| StoreError::refused(""))?;
+            store.add(pet, request).await
+        });
+    }),
+    Flaw::new("a refused animal is stored", &[REFUSED], |it| {
+        it.add.replace(|store, (pet, request)| async move {
+            let refused = refuse_equal_names(&store, &pet).await;
+            let added = store.add(pet, request.filter(|_| refused.is_ok())).await?;
+            refused.map(|()| added).map_err(Into::into)
+        });
     }),
     Flaw::new("the record of a refused addition is stored", &[REFUSED], record_refused),
 ];

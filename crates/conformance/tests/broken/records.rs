@@ -1,8 +1,8 @@
 //! Flaws of idempotency.
 
 use petstore_domain::{
-    AddError, Added, Archive as _, CategoryId, Fingerprint, IdempotencyRecord, IdempotencyRequest,
-    NewPet, PetId, PetName, PetRepository as _, Purged, Rows, StoreError, Timestamp, WriterRole,
+    Added, Archive as _, CategoryId, Fingerprint, IdempotencyRecord, IdempotencyRequest, NewPet,
+    PetId, PetName, PetRepository as _, Purged, Rows, StoreError, Timestamp, WriterRole,
 };
 use petstore_memory::MemoryStore;
 use tokio::task::yield_now;
@@ -10,6 +10,10 @@ use tokio::task::yield_now;
 use crate::{
     faults::{Faults, Handle},
     flaw::Flaw,
+    names::{
+        AT_ONCE, DELETED, DROPPED, EXPIRY, IDS, MODEL, ORDER, PURGE, REOPENED, REPLAY, SPARES,
+        TOGETHER, WRITTEN,
+    },
 };
 
 /// Returns the valid record for `request`.
@@ -55,14 +59,6 @@ fn replay_rows(it: &mut Faults, needs_row: bool) {
     });
 }
 
-const AT_ONCE: &str = "equal_requests_at_once_add_one_animal";
-const EXPIRY: &str = "a_record_decides_until_exactly_its_expiry";
-const IDS: &str = "ids_that_differ_in_any_bit_are_two_records";
-const MODEL: &str = "random_commands_do_as_the_model_does";
-const PURGE: &str = "purging_keeps_to_its_limit_and_its_cutoff";
-const REOPENED: &str = "reopening_keeps_what_was_acknowledged";
-const REPLAY: &str = "a_replay_returns_the_animal_of_its_request";
-
 pub(crate) const FLAWS: &[Flaw] = &[
     Flaw::new("a record expires a millisecond too late", &[EXPIRY], |it| {
         change_request(it, |_, request| request.cutoff.0 -= 1);
@@ -103,68 +99,75 @@ pub(crate) const FLAWS: &[Flaw] = &[
     }),
     Flaw::new(
         "a handle knows only its own records",
-        &[
-            "rows_come_back_and_may_be_written_again",
-            "a_snapshot_holds_everything_in_order",
-            REOPENED,
-            AT_ONCE,
-        ],
+        &[WRITTEN, ORDER, REOPENED, AT_ONCE, EXPIRY],
         |it| change_request(it, |store, request| request.id.0[0] ^= 100 + store.number),
     ),
-    Flaw::new("an idempotency key is accepted for another animal", &[EXPIRY, MODEL], |it| {
-        it.add.replace(|store, (pet, request)| async move {
-            match store.add(pet.clone(), request).await {
-                Err(AddError::IdempotencyKeyReused) => store.add(pet, None).await,
-                other => other,
-            }
-        });
-    }),
     Flaw::new("a reused idempotency key is a failure of the store", &[EXPIRY], |it| {
         it.add.replace(|store, (pet, request)| async move {
             let added = store.add(pet, request).await;
             added.map_err(|_| StoreError::refused("the record is taken").into())
         });
     }),
-    Flaw::new(
-        "a record is looked up in one transaction and written in another",
-        &[AT_ONCE],
-        |it| {
-            it.add.replace(|store, (pet, mut request)| async move {
-                if let Some(request) = &mut request {
-                    let is_new = record(&store, request).await.is_none();
-                    yield_now().await;
-                    request.cutoff = if is_new { Timestamp(i64::MAX) } else { request.cutoff };
-                }
-                store.add(pet, request).await
-            });
-        },
-    )
+    Flaw::new("a record is looked up in another transaction", &[AT_ONCE], |it| {
+        it.add.replace(|store, (pet, mut request)| async move {
+            if let Some(request) = &mut request {
+                let is_new = record(&store, request).await.is_none();
+                yield_now().await;
+                request.cutoff = if is_new { Timestamp(i64::MAX) } else { request.cutoff };
+            }
+            store.add(pet, request).await
+        });
+    })
+    .on_one_thread(),
+    Flaw::new("an animal is written before its record", &[DROPPED, TOGETHER, AT_ONCE], |it| {
+        it.add.replace(|store, (pet, request)| async move {
+            let Some(request) = request else { return store.add(pet, None).await };
+            if record(&store, &request).await.is_some() {
+                return store.add(pet, Some(request)).await;
+            }
+            let added = store.add(pet, None).await?;
+            yield_now().await;
+            let Added::Created(pet) = &added else { return Ok(added) };
+            let records = vec![request.into_record(pet.id)];
+            // The write fails if another task has written a record with this id.
+            let rows = Rows { records, ..Rows::default() };
+            let _ = store.write_rows(WriterRole::Service, rows).await;
+            Ok(added)
+        });
+    })
     .on_one_thread(),
     Flaw::new(
-        "an animal and its record are written in two transactions",
-        &[
-            "a_dropped_addition_happens_whole_or_not_at_all",
-            "an_animal_and_its_record_appear_together",
-            AT_ONCE,
-        ],
+        "a repeat counts as an addition",
+        &[AT_ONCE, DELETED, EXPIRY, MODEL, PURGE, REOPENED, REPLAY, SPARES],
+        |it| {
+            it.add.edit_output(|_, _, added| {
+                let (Added::Created(pet) | Added::Replayed(pet)) = added;
+                *added = Added::Created(pet.clone());
+            });
+        },
+    ),
+    Flaw::new(
+        "a repeat adds its animal again",
+        &[AT_ONCE, EXPIRY, PURGE, REPLAY, REOPENED],
         |it| {
             it.add.replace(|store, (pet, request)| async move {
-                let Some(request) = request else { return store.add(pet, None).await };
-                if record(&store, &request).await.is_some() {
-                    return store.add(pet, Some(request)).await;
+                let added = store.add(pet.clone(), request).await?;
+                if matches!(added, Added::Replayed(_)) {
+                    store.add(pet, None).await?;
                 }
-                let added = store.add(pet, None).await?;
-                yield_now().await;
-                let Added::Created(pet) = &added else { return Ok(added) };
-                let records = vec![request.into_record(pet.id)];
-                // The write fails if another task has written a record with this id.
-                let rows = Rows { records, ..Rows::default() };
-                let _ = store.write_rows(WriterRole::Service, rows).await;
                 Ok(added)
             });
         },
-    )
-    .on_one_thread(),
+    ),
+    Flaw::new("a purge deletes the animals of its records", &[PURGE], |it| {
+        it.purge.replace(|store, (cutoff, limit)| async move {
+            let records = store.snapshot().await?.records(None, u32::MAX).await?;
+            let purged = store.purge_expired(cutoff, limit).await?;
+            let old = records.into_iter().filter(|record| record.at <= cutoff);
+            old.for_each(|record| _ = store.delete_pet(record.pet));
+            Ok(purged)
+        });
+    }),
     Flaw::new("a purge with a limit of 0 has no limit", &[PURGE], |it| {
         it.purge
             .edit_input(|(_, limit)| *limit = limit.checked_sub(1).map_or(u32::MAX, |it| it + 1));
@@ -181,46 +184,30 @@ pub(crate) const FLAWS: &[Flaw] = &[
     Flaw::new("a purge always says that expired records are left", &[PURGE], |it| {
         it.purge.edit_output(|_, _, Purged { more, .. }| *more = true);
     }),
-    Flaw::new(
-        "a purge deletes records a millisecond before their expiry",
-        &[PURGE, REOPENED],
-        |it| it.purge.edit_input(|(cutoff, _)| cutoff.0 += 1),
-    ),
-    Flaw::new(
-        "a purge looks for expired records, and later deletes them even if they were replaced",
-        &["a_purge_spares_a_record_that_is_replaced_meanwhile"],
-        |it| {
-            it.purge.replace(|store, (cutoff, limit)| async move {
-                let old = store.snapshot().await?.records(None, u32::MAX).await?;
-                let is_old = old.iter().any(|record| record.at <= cutoff);
-                yield_now().await;
-                let cutoff = if is_old { Timestamp(i64::MAX) } else { cutoff };
-                store.purge_expired(cutoff, limit).await
-            });
-        },
-    )
+    Flaw::new("a purge deletes records a millisecond too early", &[PURGE, REOPENED], |it| {
+        it.purge.edit_input(|(cutoff, _)| cutoff.0 += 1);
+    }),
+    Flaw::new("a purge also deletes records that were replaced", &[SPARES], |it| {
+        it.purge.replace(|store, (cutoff, limit)| async move {
+            let old = store.snapshot().await?.records(None, u32::MAX).await?;
+            let is_old = old.iter().any(|record| record.at <= cutoff);
+            yield_now().await;
+            let cutoff = if is_old { Timestamp(i64::MAX) } else { cutoff };
+            store.purge_expired(cutoff, limit).await
+        });
+    })
     .on_one_thread(),
-    Flaw::new(
-        "a replay returns the present row, not the animal as the request added it",
-        &[REPLAY],
-        |it| replay_rows(it, false),
-    ),
-    Flaw::new(
-        "the identifier of a deleted animal is assigned again",
-        &["a_record_outlasts_its_deleted_animal"],
-        |it| {
-            it.add.replace(|store, (pet, request)| async move {
-                let last = store.snapshot().await?.pets(None, u32::MAX).await?.pop();
-                let next = PetId(last.map_or(1, |last| last.id.0 + 1));
-                let added = store.add(pet.clone(), request).await?;
-                let again = Added::Created(pet.with_id(next));
-                Ok(if matches!(added, Added::Created(_)) { again } else { added })
-            });
-        },
-    ),
-    Flaw::new(
-        "a replay fails if its animal has no row",
-        &[REPLAY, "a_record_outlasts_its_deleted_animal"],
-        |it| replay_rows(it, true),
-    ),
+    Flaw::new("a replay returns the present row", &[REPLAY], |it| replay_rows(it, false)),
+    Flaw::new("a deleted animal's identifier is assigned again", &[DELETED], |it| {
+        it.add.replace(|store, (pet, request)| async move {
+            let last = store.snapshot().await?.pets(None, u32::MAX).await?.pop();
+            let next = PetId(last.map_or(1, |last| last.id.0 + 1));
+            let added = store.add(pet.clone(), request).await?;
+            let again = Added::Created(pet.with_id(next));
+            Ok(if matches!(added, Added::Created(_)) { again } else { added })
+        });
+    }),
+    Flaw::new("a replay fails if its animal has no row", &[REPLAY, DELETED], |it| {
+        replay_rows(it, true);
+    }),
 ];

@@ -7,12 +7,13 @@ use std::{
     time::{Duration, Instant},
 };
 
-use petstore_domain::{CatalogueVersion, PetRepository as _, StoreError, Versioned};
+use petstore_domain::{PetRepository as _, StoreError, Versioned};
 use tokio::task::yield_now;
 
 use crate::{
     faults::{Handle, Version},
     flaw::{Flaw, Seen},
+    names::{ELSEWHERE, EQUAL, EVERYWHERE, NEVER_BACK, PAUSE, SOON, TOGETHER, VERSION},
 };
 
 /// The lower 32 bits of a version, which are enough for the changes of a test.
@@ -30,14 +31,17 @@ fn stale(store: &Handle, now: Version, lasts: Duration) -> Version {
     seen.version
 }
 
-const AT_ONCE: &str = "the_version_is_that_of_reads_and_answered_at_once";
-const NEVER_BACK: &str = "a_version_never_comes_back";
-const READS: &str = "reads_under_one_version_are_equal";
-const TOGETHER: &str = "an_animal_and_its_record_appear_together";
-const WRITE: &str = "a_write_shows_everywhere_and_changes_nothing_else";
+/// Returns the previous version if the last call was more than two seconds ago.
+fn after_pause(store: &Handle, now: Version) -> Version {
+    let mut seen = store.own.seen.lock().unwrap();
+    let is_old = seen.at.is_none_or(|at| at.elapsed() > Duration::from_secs(2));
+    let shown = if is_old { seen.version.or(now) } else { now };
+    *seen = Seen { version: now, at: Some(Instant::now()) };
+    shown
+}
 
 pub(crate) const FLAWS: &[Flaw] = &[
-    Flaw::new("the fifth addition by a handle fails", &[READS, TOGETHER], |it| {
+    Flaw::new("the fifth addition by a handle fails", &[EQUAL, TOGETHER], |it| {
         it.add.replace(|store, (pet, request)| async move {
             if store.own.count.fetch_add(1, Ordering::Relaxed) == 4 {
                 return Err(StoreError::refused("no more").into());
@@ -45,7 +49,7 @@ pub(crate) const FLAWS: &[Flaw] = &[
             store.add(pet, request).await
         });
     }),
-    Flaw::new("two of three calls of `version` take 55 ms", &[AT_ONCE], |it| {
+    Flaw::new("two of three calls of `version` take 55 ms", &[VERSION], |it| {
         it.own_version = |store, version| {
             if store.own.count.fetch_add(1, Ordering::Relaxed) % 3 > 0 {
                 thread::sleep(Duration::from_millis(55));
@@ -59,47 +63,30 @@ pub(crate) const FLAWS: &[Flaw] = &[
     Flaw::new("the versions of all stores count from 0", &[NEVER_BACK], |it| {
         it.versions = |_, version| version & COUNT;
     }),
-    Flaw::new("every second addition does not change the version", &[NEVER_BACK, WRITE], |it| {
+    Flaw::new("every second addition keeps the version", &[NEVER_BACK, EVERYWHERE], |it| {
         it.versions = |_, version| version & !1;
     }),
-    Flaw::new("the version count restarts after reopening", &[NEVER_BACK], |it| {
-        it.versions = |store, version| {
-            let first = CatalogueVersion(version & COUNT);
-            version - store.own.seen.lock().unwrap().version.get_or_insert(first).0
-        };
+    Flaw::new("`version` stays for an hour", &[VERSION, EVERYWHERE, NEVER_BACK, ELSEWHERE], |it| {
+        it.own_version = |store, now| stale(store, now, Duration::from_hours(1));
     }),
-    Flaw::new("the version of a handle counts only its own additions", &[WRITE, READS], |it| {
-        it.versions = |store, version| {
-            let added = store.own.count.load(Ordering::SeqCst);
-            version & !COUNT | u128::from(added.unsigned_abs())
+    Flaw::new("most additions elsewhere show after 150 ms", &[EVERYWHERE, SOON], |it| {
+        it.own_version = |store, now| {
+            let is_slow = now.is_some_and(|now| !now.0.is_multiple_of(4));
+            stale(store, now, Duration::from_millis(if is_slow { 150 } else { 0 }))
         };
         it.add.replace(|store, (pet, request)| async move {
             let added = store.add(pet, request).await;
-            store.own.count.fetch_add(1, Ordering::SeqCst);
+            *store.own.seen.lock().unwrap() = Seen::default();
             added
         });
     }),
-    Flaw::new(
-        "`version` returns the same version for an hour",
-        &[AT_ONCE, WRITE, NEVER_BACK, "what_another_process_does_shows_here"],
-        |it| it.own_version = |store, now| stale(store, now, Duration::from_hours(1)),
-    ),
-    Flaw::new(
-        "three of four additions by another handle change the version after 150 ms",
-        &[WRITE, "an_addition_elsewhere_changes_the_version_within_100_ms"],
-        |it| {
-            it.own_version = |store, now| {
-                let is_slow = now.is_some_and(|now| !now.0.is_multiple_of(4));
-                stale(store, now, Duration::from_millis(if is_slow { 150 } else { 0 }))
-            };
-            it.add.replace(|store, (pet, request)| async move {
-                let added = store.add(pet, request).await;
-                *store.own.seen.lock().unwrap() = Seen::default();
-                added
-            });
-        },
-    ),
-    Flaw::new("a list and its version are of two snapshots", &[READS], |it| {
+    Flaw::new("the version of a handle changes only with its own writes", &[EVERYWHERE], |it| {
+        it.own_version = |store, now| stale(store, now, Duration::from_hours(1));
+        it.add.edit_output(|store, _, _| *store.own.seen.lock().unwrap() = Seen::default());
+        it.add_new.edit_output(|store, _, _| *store.own.seen.lock().unwrap() = Seen::default());
+        it.write_rows.edit_output(|store, _, _| *store.own.seen.lock().unwrap() = Seen::default());
+    }),
+    Flaw::new("a list and its version are of two snapshots", &[EQUAL], |it| {
         it.list.replace(|store, query| async move {
             let version = store.version();
             yield_now().await;
@@ -108,32 +95,23 @@ pub(crate) const FLAWS: &[Flaw] = &[
         });
     })
     .on_one_thread(),
-    Flaw::new("a list has no version", &[AT_ONCE, READS], |it| {
+    Flaw::new("a list has no version", &[VERSION, EQUAL], |it| {
         it.list.edit_output(|_, _, list| list.version = None);
     }),
-    Flaw::new("the first page has no version", &[AT_ONCE], |it| {
+    Flaw::new("the first page has no version", &[VERSION], |it| {
         it.list.edit_output(|_, query, list| _ = list.version.take_if(|_| query.after.is_none()));
     }),
-    Flaw::new("an empty page has no version", &[AT_ONCE], |it| {
+    Flaw::new("an empty page has no version", &[VERSION], |it| {
         it.list.edit_output(|_, _, list| _ = list.version.take_if(|_| list.value.pets.is_empty()));
     }),
-    Flaw::new("finding an animal returns no version", &[AT_ONCE], |it| {
+    Flaw::new("finding an animal returns no version", &[VERSION], |it| {
         it.find.edit_output(|_, _, found| _ = found.version.take_if(|_| found.value.is_some()));
     }),
-    Flaw::new("finding no animal returns no version", &[AT_ONCE], |it| {
+    Flaw::new("finding no animal returns no version", &[VERSION], |it| {
         it.find.edit_output(|_, _, found| _ = found.version.take_if(|_| found.value.is_none()));
     }),
-    Flaw::new(
-        "the first version after a pause of two seconds is old",
-        &["after_a_pause_the_version_is_not_an_old_one"],
-        |it| {
-            it.own_version = |store, now| {
-                let mut seen = store.own.seen.lock().unwrap();
-                let is_old = seen.at.is_some_and(|at| at.elapsed() > Duration::from_secs(2));
-                let shown = if is_old { seen.version } else { now };
-                *seen = Seen { version: now, at: Some(Instant::now()) };
-                shown
-            };
-        },
-    ),
+    Flaw::new("after two seconds, a version is old", &[PAUSE], |it| {
+        it.own_version = after_pause;
+        it.add.edit_output(|store, _, _| *store.own.seen.lock().unwrap() = Seen::default());
+    }),
 ];
