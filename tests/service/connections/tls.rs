@@ -69,7 +69,7 @@ impl Service {
     #[track_caller]
     fn fails(&self, reason: &str, client: impl FnOnce()) {
         let series = format!("petstore_tls_handshake_failures_total{{reason=\"{reason}\"}}");
-        assert!(self.watched.scrape().is_at_zero(&series), "{series}");
+        assert!(self.watched.scrape().is_at(&series, 0.0), "{series}");
         client();
         self.watched.until(&series, 1.0);
     }
@@ -170,7 +170,7 @@ fn a_new_certificate_closes_no_connection_and_metrics_show_its_expiry_and_its_re
     let [all, failed, good] =
         ["reloads_total", "reload_failures_total", "last_reload_successful"].map(of);
     let start = service.watched.scrape();
-    assert!(start.is_at_zero(&all) && start.is_at_zero(&failed) && start.value(&good) > 0.5);
+    assert!(start.is_at(&all, 0.0) && start.is_at(&failed, 0.0) && start.value(&good) > 0.5);
     assert!(service.ends_in(1000.0));
 
     let next = Pair::valid(-1, 10);
@@ -182,8 +182,10 @@ fn a_new_certificate_closes_no_connection_and_metrics_show_its_expiry_and_its_re
     service.logs("the TLS certificate expires soon");
     service.watched.until(&all, 1.0);
 
-    fs::write(service.folder.path().join("cert.pem"), "not a certificate").unwrap();
-    service.watched.until(&failed, 1.0);
+    for (count, file) in [(1.0, "cert.pem"), (2.0, "key.pem")] {
+        fs::write(service.folder.path().join(file), "neither").unwrap();
+        service.watched.until(&failed, count);
+    }
     service.watched.until(&good, 0.0);
     assert!(service.ends_in(10.0));
     service.logs("the TLS certificate was not read again, and stays as it was");

@@ -28,8 +28,9 @@ fn lists(store: &Store, command: &str) {
 #[needs(curl)]
 #[test]
 fn the_first_start_in_the_background_leaves_a_key_beside_the_store() {
-    let store = Store::sqlite();
-    let server = Launch::without_key(&store).start();
+    // With a next store, loading the keys waits for a poll.
+    let (store, next) = (Store::sqlite(), Store::sqlite());
+    let server = Launch::without_key(&store).flag("--next-store", &next.url).start();
     let file = store.folder().join("petstore.db.key");
     assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
     let key = fs::read_to_string(&file).unwrap().trim_end().to_owned();
@@ -41,22 +42,13 @@ fn the_first_start_in_the_background_leaves_a_key_beside_the_store() {
     let log = server.stop();
     let place = file.to_str().unwrap();
     assert_eq!(log.lines().filter(|line| line.contains(place)).count(), 1, "{log}");
-    assert!(!log.contains("no API key is live"), "{log}");
+    assert!(!log.contains("no API key is live") && !log.contains("cannot be reached"), "{log}");
     assert_eq!(keys_in(&format!("{said}{log}")), [""; 0]);
 
     let again = Launch::without_key(&store).start();
     again.client().get("/v1/pets").key(&key).send().is(200);
     assert!(!again.stop().contains("API key"));
     assert_eq!(fs::read_to_string(file).unwrap().trim_end(), key);
-}
-
-#[test]
-fn a_service_with_a_next_store_makes_its_first_key_at_once() {
-    let (store, next) = (Store::sqlite(), Store::sqlite());
-    let server = Launch::without_key(&store).flag("--next-store", &next.url).start();
-    let key = fs::read_to_string(store.folder().join("petstore.db.key")).unwrap();
-    server.client().get("/v1/pets").key(key.trim_end()).send().is(200);
-    assert!(!server.stop().contains("cannot be reached"));
 }
 
 #[test]
@@ -96,12 +88,24 @@ fn on_a_terminal_the_first_key_is_shown_with_a_ready_command() {
     let curl = shown.iter().find(|line| line.starts_with("curl ")).unwrap();
     lists(&store, curl);
     let pages = shown.iter().find(|line| line.contains("/catalogue")).unwrap();
-    assert!(pages.contains("http://127.0.0.1:") && pages.contains("/docs"), "{pages}");
+    assert!(pages.contains("/catalogue has the animals, http://127.0.0.1:"), "{pages}");
+    assert!(pages.contains("/docs the reference"), "{pages}");
     assert!(!store.folder().join("petstore.db.key").exists());
     service.stdin.take().unwrap().write_all(b"\x03").unwrap(); // Ctrl-C
     let rest: Vec<_> = lines.collect();
     let again: Vec<_> = rest.iter().filter(|line| line.contains("petstore listens")).collect();
     assert!(again.len() == 1 && again[0].contains(" on unix:/"), "{rest:?}");
     assert!(rest.iter().any(|line| line.contains("\x1b[")), "no line has a color: {rest:?}");
+    assert_eq!(command::exit(&mut service), Some(0));
+
+    // A terminal that shows only the log gets no key.
+    let other = Store::sqlite();
+    let serve = petstore(&["serve", "--listen", "127.0.0.1:0", "--store", &other.url]);
+    let serve = serve.behind(["/bin/sh", "-c", "exec \"$@\" >/dev/null", "sh"]);
+    let mut service = serve.on_terminal().spawn();
+    let mut log = command::lines(service.stdout.take().unwrap());
+    assert!(log.any(|line| line.contains("petstore listens")));
+    assert!(other.folder().join("petstore.db.key").exists());
+    service.stdin.take().unwrap().write_all(b"\x03").unwrap();
     assert_eq!(command::exit(&mut service), Some(0));
 }

@@ -1,7 +1,7 @@
 //! The exit code of every command when it fails: 2 for wrong usage, 1 for another failure, and 78 for a store that
 //! `serve` must not use. `config check` reports every failure as wrong usage.
 
-use std::{collections::BTreeSet, fs, net::TcpListener};
+use std::{collections::BTreeSet, net::TcpListener};
 
 use crate::support::{KEY, command::petstore, server::Launch, store::Store};
 
@@ -102,13 +102,4 @@ fn an_address_in_use_is_named_with_its_flag() {
         let says = [&*format!("{flag}: cannot listen on {address}: "), "; name a free address"];
         assert!(says.iter().all(|says| refused.stderr.contains(says)), "{refused:?}");
     }
-}
-
-#[test]
-fn a_file_without_a_store_is_refused_and_unchanged() {
-    let (store, content) = (Store::sqlite(), "just some text\n");
-    fs::write(store.file(), content).unwrap();
-    Launch::on(&store).finish().fails(78, store.file().to_str().unwrap());
-    store.keys(&["create", "web"]).fails(1, store.file().to_str().unwrap());
-    assert_eq!(fs::read_to_string(store.file()).unwrap(), content);
 }

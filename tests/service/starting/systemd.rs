@@ -65,6 +65,7 @@ fn the_service_manager_is_notified_while_the_service_waits_for_its_store() {
     assert!(status.contains("Connection refused") && !status.contains("hush"), "{status}");
     assert_eq!(manager.hears(), "READY=1");
     wait::until("the watchdog is pinged", || manager.hears() == "WATCHDOG=1");
+    assert!(manager.hears().starts_with("STATUS=Waiting"), "the status is set at each attempt");
     assert_eq!(server.client().get("/livez").anonymous().send().status, 200);
     server.client().get("/readyz").anonymous().send().is(503);
     let log = server.stop();
@@ -78,13 +79,18 @@ fn the_service_manager_is_notified_when_a_waiting_service_serves_and_stops() {
     let lock = Connection::open(store.file()).unwrap();
     lock.execute_batch("PRAGMA locking_mode = EXCLUSIVE; BEGIN IMMEDIATE").unwrap();
     let manager = Manager::new();
-    let server = manager.launch(&store).start();
+    let server = manager
+        .launch(&store)
+        .flags(&[("--shutdown-grace", "10m"), ("--header-timeout", "10m")])
+        .start();
     let status = manager.hears();
     assert!(status.starts_with("STATUS=Waiting for the store"), "{status}");
     assert_eq!(manager.hears(), "READY=1");
     drop(lock);
     wait::until("the status is Serving", || manager.hears() == "STATUS=Serving");
     server.client().get("/v1/pets").send().is(200);
+    let mut open = server.raw();
+    open.send("GET /livez HTTP/1.1\r\n");
     server.signal("TERM");
     assert_eq!(manager.hears(), "STOPPING=1");
 }

@@ -11,7 +11,8 @@ use std::{
 };
 
 use petstore_domain::{
-    ApiKey, ApiKeySecret, Clock as _, KeyName, KeyStore, NewApiKey, add_first_key, load_keys,
+    ApiKey, ApiKeySecret, Clock as _, KeyChangeError, KeyName, KeyStore, NewApiKey, add_first_key,
+    load_keys,
 };
 
 use crate::{
@@ -23,8 +24,7 @@ use crate::{
 
 const NAME: &str = "default";
 const BEGINNING: &str = "This store has no API key yet: petstore creates one named 'default'.\n";
-const MADE_ELSEWHERE: &str =
-    "Another process has just created a key: see the output of that process.\n";
+const MADE_ELSEWHERE: &str = "Another process has just created a key: see its output.\n";
 
 /// The text that accompanies the first key.
 pub(super) struct FirstKey {
@@ -123,7 +123,10 @@ fn write(file: &Path, secret: &ApiKeySecret) -> Result<(), Failure> {
 async fn create(keys: &dyn KeyStore, secret: &ApiKeySecret) -> Result<Option<ApiKey>, Failure> {
     let name = KeyName::parse(NAME).map_err(Failure::runtime)?;
     let key = NewApiKey::new(name, secret, SystemClock.now(), None);
-    add_first_key(keys, key).await.map_err(Failure::of_store)
+    match add_first_key(keys, key).await {
+        Err(KeyChangeError::Store(error)) => Err(Failure::of_store(error)),
+        made => made.map_err(Failure::runtime),
+    }
 }
 
 #[cfg(test)]

@@ -40,10 +40,8 @@ pub(super) struct BoundAddress {
 
 impl BoundAddress {
     pub(super) fn tcp(scheme: &str, address: SocketAddr) -> Self {
-        let loopback: IpAddr = match address {
-            SocketAddr::V4(_) => Ipv4Addr::LOCALHOST.into(),
-            SocketAddr::V6(_) => Ipv6Addr::LOCALHOST.into(),
-        };
+        let loopback: IpAddr =
+            if address.is_ipv4() { Ipv4Addr::LOCALHOST.into() } else { Ipv6Addr::LOCALHOST.into() };
         let ip = if address.ip().is_unspecified() { loopback } else { address.ip() };
         let url = format!("{scheme}://{}", SocketAddr::new(ip, address.port()));
         Self { shown: format!("{scheme}://{address}"), curl: url.clone(), url: Some(url) }
@@ -99,14 +97,13 @@ fn inherited(scheme: &'static str) -> io::Result<Vec<Socket>> {
             require_listening(&listener)?;
             listener.set_nonblocking(true)?;
             over_tcp(TcpListener::from_std(listener)?, scheme)?
-        } else if let Some(listener) = manager.take_unix_listener(index)? {
+        } else {
+            let Some(listener) = manager.take_unix_listener(index)? else { continue };
             require_listening(&listener)?;
             listener.set_nonblocking(true)?;
             let address = listener.local_addr()?;
             let path = address.as_pathname().unwrap_or(Path::new("(unnamed)"));
             (UnixListener::from_std(listener)?.into(), BoundAddress::unix(path))
-        } else {
-            continue;
         };
         sockets.push((socket.0.shared(), socket.1));
     }

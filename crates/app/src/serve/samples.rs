@@ -80,7 +80,7 @@ fn of_stat(process: &str, system: &str) -> Option<Vec<Sample>> {
 
 #[cfg(test)]
 mod tests {
-    use rustix::process::{Resource, getrlimit};
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
     use super::{of_process, of_stat};
 
@@ -114,9 +114,12 @@ mod tests {
 
     #[test]
     fn this_process_has_all_samples() {
+        // The soft limit may be lower than the hard limit.
+        let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
+        let limit = current.unwrap() - 1;
+        setrlimit(Resource::Nofile, Rlimit { current: Some(limit), maximum }).unwrap();
         let samples = of_process();
         assert_eq!(samples.len(), 7);
-        let limit = getrlimit(Resource::Nofile).current.unwrap();
         let limit = f64::from(u32::try_from(limit).unwrap());
         assert_eq!((samples[5].value < limit, samples[6].value), (true, limit));
     }

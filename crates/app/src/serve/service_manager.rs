@@ -55,28 +55,3 @@ pub(super) fn notify(states: &[NotifyState<'_>]) {
         tracing::warn!(%error, "cannot notify the service manager");
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use std::sync::atomic::{AtomicBool, Ordering};
-
-    use tokio::time::sleep;
-
-    use super::{EXTENSION_INTERVAL, extending};
-
-    #[tokio::test(start_paused = true)]
-    async fn more_time_is_requested_only_while_the_work_advances() {
-        let (done, mut extensions) = (AtomicBool::new(false), 0);
-        let work = async {
-            for _ in 0..3 {
-                sleep(EXTENSION_INTERVAL).await;
-                done.store(true, Ordering::Relaxed);
-            }
-            sleep(100 * EXTENSION_INTERVAL).await;
-            "done"
-        };
-        let advances = || done.swap(false, Ordering::Relaxed);
-        assert_eq!(extending(work, advances, || extensions += 1).await, "done");
-        assert_eq!(extensions, 3);
-    }
-}

@@ -128,7 +128,7 @@ mod tests {
         assert_eq!(parse("errors=0%,latency=60s"), simulation(60_000, 0));
         for (name, values) in [
             ("", &[""][..]),
-            ("latency", &["", "=61s", "=1", "=1s,"]),
+            ("latency", &["", "=61s", "=1", "=1s,", "=1s,latency=1s"]),
             ("errors", &["=5", "=101%", "=+5%", "=%", "=5%,errors=5%"]),
             ("jitter", &["=1s"]),
         ] {

@@ -185,13 +185,14 @@ fn each_flag_of_serve_configures_something_and_is_a_key_of_the_settings_file() {
 async fn each_task_beside_the_requests_is_started() {
     let pair = Files::generated();
     for (flags, more) in [
-        ("", None),
+        ("--simulate latency=1ms", None),
         ("--metrics-listen 127.0.0.1:0", Some("metrics")),
         (&*pair.flags(), Some("certificate")),
     ] {
         let (log, _guard) = record_events();
         let words = format!("petstore serve --store memory: --listen 127.0.0.1:0 {flags}");
-        let serving = run(config(&words), Vec::new());
+        let passwords = ["store", "next-store"].map(String::from);
+        let serving = run(config(&words), passwords.into());
         let started = async {
             let names = ["reload", "key ring", "watchdog", "housekeeping"].into_iter().chain(more);
             let lines =
@@ -202,6 +203,10 @@ async fn each_task_beside_the_requests_is_started() {
                 lines.retain(|line| !text.contains(line));
                 time::sleep(Duration::from_millis(10)).await;
             }
+            let text = log.text();
+            assert_eq!(text.matches("shows the password in --").count(), 2, "{text}");
+            let simulates = "makes the store slow or fail latency=1ms errors_percent=0";
+            assert_eq!(text.contains(simulates), flags.contains("--simulate"), "{text}");
             let all = log.take("a task runs beside the requests");
             assert_eq!(all, 4 + more.iter().count(), "{flags}");
         };

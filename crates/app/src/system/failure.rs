@@ -113,7 +113,11 @@ mod tests {
             "db:5432:zoo:me:secret",
             "host=db user=me",
             "a=b&c",
+            "a=b;c",
+            "a=b?c",
+            "a=b@c",
             "PGPASSWORD",
+            "a.passwd",
             "Pwd=x",
         ] {
             assert_eq!(quotable(text), "…", "{text}");

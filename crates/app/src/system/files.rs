@@ -195,6 +195,11 @@ mod tests {
         let left = begin();
         begin().finish().unwrap();
         assert!(left.temporary().exists() && path.exists());
+        let nowhere = Path::new("/proc/pets.csv");
+        let refused = PartialFile::begin(nowhere, IfExists::Replace, Access::Everybody);
+        let refused = refused.unwrap_err().to_string();
+        assert!(refused.starts_with("cannot write /proc/pets.csv: "), "{refused}");
+        assert!(!refused.contains(".partial"), "{refused}");
     }
 
     #[test]
@@ -236,7 +241,9 @@ mod tests {
         let held = lock_folder_of(&file).await.unwrap();
         let began = Instant::now();
         let refused = timeout(2 * LOCK_TIMEOUT, lock_folder_of(&file)).await;
-        assert!(refused.is_ok_and(|locked| locked.is_err()) && began.elapsed() >= LOCK_TIMEOUT);
+        let refusal = refused.unwrap().unwrap_err().to_string();
+        let says = format!("a lock (flock) of the folder {} for", folder.path().display());
+        assert!(refusal.contains(&says) && began.elapsed() >= LOCK_TIMEOUT, "{refusal}");
         drop(held);
         assert!(lock_folder_of(&file).await.is_ok());
     }

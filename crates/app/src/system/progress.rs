@@ -37,16 +37,16 @@ impl Progress {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Instant;
+    use std::time::{Duration, Instant};
 
-    use super::{INTERVAL, Progress};
+    use super::Progress;
 
     #[test]
     fn a_line_is_followed_by_the_next_one_after_the_interval() {
-        let last_line = Instant::now().checked_sub(INTERVAL).unwrap();
+        let last_line = Instant::now().checked_sub(Duration::from_secs(5)).unwrap();
         let mut progress = Progress { unit: "animals", last_line };
         progress.at("copying", 1, 2);
-        assert!(progress.last_line >= last_line + INTERVAL);
+        assert!(progress.last_line > last_line);
     }
 
     #[test]

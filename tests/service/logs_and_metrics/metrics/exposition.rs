@@ -25,9 +25,9 @@ impl Exposition {
         self.0.get(series).copied().unwrap_or_default()
     }
 
-    /// Returns whether a series is present with the value 0.
-    pub(crate) fn is_at_zero(&self, series: &str) -> bool {
-        self.0.get(series) == Some(&0.0)
+    /// Returns whether a series is present with this whole number.
+    pub(crate) fn is_at(&self, series: &str, value: f64) -> bool {
+        self.0.get(series).is_some_and(|present| (present - value).abs() < 0.5)
     }
 
     /// Returns whether a family has a series. A histogram has one if its `_count` is there.

@@ -1,6 +1,7 @@
 use std::{
     ffi::OsStr,
     fs,
+    os::unix::fs::symlink,
     path::Path,
     sync::Arc,
     sync::atomic::{AtomicBool, Ordering},
@@ -49,8 +50,10 @@ fn an_invalid_key_is_wrong_usage_and_is_not_quoted() {
 
 #[tokio::test(start_paused = true)]
 async fn a_pair_fails_once_per_change_if_its_second_file_is_not_written() {
-    let file = tempfile::NamedTempFile::new().unwrap();
-    let paths = vec![file.path().to_owned()];
+    // A mounted secret is a symbolic link, and only the target of the link changes.
+    let (file, folder) = (tempfile::NamedTempFile::new().unwrap(), tempfile::tempdir().unwrap());
+    let paths = vec![folder.path().join("link")];
+    symlink(file.path(), &paths[0]).unwrap();
     let is_whole = Arc::new(AtomicBool::new(true));
     let whole = Arc::clone(&is_whole);
     let reload =

@@ -12,7 +12,7 @@ use tokio::{runtime::Handle, time::timeout};
 
 use super::{FirstKey, Opening, ServedStore};
 use crate::{
-    serve::tests::config,
+    serve::{tests::config, tls::tests::record_events},
     stores::{OpenStore, StoreArg, tests::OpensWith},
     system::Signals,
 };
@@ -40,7 +40,8 @@ fn memory(counts: &Arc<Counts>, has_ports: bool, waits: bool) -> StoreArg {
             return Err(away().into());
         }
         let (store, counts) = (Arc::new(MemoryStore::new()), counts.clone());
-        let open = OpenStore::new(store.clone()).with_close(async move {
+        let new = OpenStore::new(store.clone()).newly_created("test:/place");
+        let open = new.with_close(async move {
             counts.closed.fetch_add(1, Ordering::SeqCst);
         });
         if !has_ports {
@@ -97,6 +98,7 @@ async fn a_late_store_without_handover_ports_is_closed() {
 
 #[tokio::test(start_paused = true)]
 async fn a_next_store_is_closed_at_the_end_and_each_time_without_handover_ports() {
+    let (log, _guard) = record_events();
     for has_ports in [false, true] {
         let [first, next] = [(); 2].map(|()| Arc::<Counts>::default());
         let opening = opening(memory(&first, true, true), memory(&next, has_ports, false));
@@ -111,6 +113,7 @@ async fn a_next_store_is_closed_at_the_end_and_each_time_without_handover_ports(
         .await
         .unwrap();
         served.close().await;
+        assert_eq!(log.take("made a new store store=\"test:/place\""), 1);
         let (opened, closed) = next.both();
         assert!(closed == opened || !has_ports && closed + 1 == opened, "{opened} {closed}");
         assert_eq!(first.both(), (4, 3));

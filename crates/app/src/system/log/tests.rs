@@ -77,9 +77,6 @@ fn by_default_petstore_logs_from_info_and_hyper_from_error() {
 
 #[test]
 fn an_invalid_directive_is_refused() {
-    for text in ["", "info", "warn,petstore_http=debug", "off"] {
-        assert!(filter(text).is_ok(), "{text:?}");
-    }
     let refusal = filter("petstore=loud").unwrap_err();
     assert!(refusal.contains("use directives like 'info'"), "{refusal}");
 }

@@ -45,6 +45,9 @@ fn openssl(words: &str) -> Option<Vec<u8>> {
 
 #[test]
 fn every_supported_kind_of_key_is_accepted() {
+    // One file may hold both.
+    let both = generated(&params()).concat();
+    assert_eq!(Files::new(&both, &both).refusal(), None);
     for words in [
         "genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256",
         "genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-384",
@@ -118,7 +121,7 @@ fn the_error_for_an_unusable_certificate_names_its_file_and_the_reason() {
     }
     let mut files = Files::new(&certificate, &key);
     fs::write(&files.files.key, &generated(&params())[1]).unwrap();
-    assert!(files.refusal().unwrap().contains("does not belong to the certificate"));
+    assert!(files.refusal().unwrap().contains("/key.pem does not belong to the certificate in /"));
     files.files.key = PathBuf::from("/nowhere/key.pem");
     assert_eq!(
         files.refusal().unwrap(),
