@@ -9,7 +9,6 @@ use std::{
 };
 
 use async_trait::async_trait;
-use base64::{Engine as _, engine::general_purpose::STANDARD};
 use petstore_conformance::{
     BoxError, Capability, Failure, Harness, ScratchStore, Store, act_as_child, act_in_child,
 };
@@ -95,8 +94,7 @@ impl ScratchStore for OnNode {
     async fn delete_pet(&self, id: PetId) -> Result<(), BoxError> {
         let number = id.0.cast_unsigned() ^ (1 << 63);
         for folder in ["pets", "status/available", "status/pending", "status/sold"] {
-            let key = STANDARD.encode(format!("{}/{folder}/{number:016x}", self.prefix));
-            self.etcd()?.post(0, "/v3/kv/deleterange", &format!(r#"{{"key":"{key}"}}"#))?;
+            self.etcd()?.delete(&format!("{}/{folder}/{number:016x}", self.prefix))?;
         }
         Ok(())
     }

@@ -107,7 +107,8 @@ fn identifiers(are_behind: Result<bool, StoreFailure>) -> Finding {
 mod tests {
     use petstore_storage::Severity;
 
-    use super::durability;
+    use super::{durability, identifiers};
+    use crate::error::StoreFailure;
 
     #[test]
     fn the_inspection_warns_of_settings_that_risk_data_in_a_power_failure() {
@@ -121,5 +122,7 @@ mod tests {
             let found = durability(settings);
             assert!(found.severity == severity && found.detail.ends_with(end), "{found:?}");
         }
+        let unknown = identifiers(Err(StoreFailure::Contention));
+        assert!(unknown.severity == Severity::Warning, "{unknown:?}");
     }
 }

@@ -1,5 +1,7 @@
 //! Nodes of etcd, which form one cluster.
 
+mod entries;
+
 use std::{
     fs::{self, File},
     io::{self, Read as _, Write as _},

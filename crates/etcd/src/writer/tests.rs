@@ -1,10 +1,10 @@
-//! Decisions on the additions of one transaction, and its size.
+//! Decisions on the additions of one transaction, and the largest transaction.
 
 use std::time::Duration;
 
 use petstore_domain::{
     AddError, Added, CategoryId, IdempotencyId, IdempotencyRequest, NewPet, PetId, PetName,
-    PetStatus, StoreError, Timestamp,
+    StoreError, Timestamp,
 };
 use petstore_storage::writer::{Add, Job, Jobs, channel};
 
@@ -14,17 +14,15 @@ use crate::{
     head::{Head, HeadRead},
     kv::{KeyValue, Op},
     limits::MaxOps,
-    rows::{self, Keys},
+    rows::Keys,
 };
-
-const SOLD: Option<PetStatus> = Some(PetStatus::Sold);
 
 fn keys() -> Keys {
     Keys { prefix: "zoo/".to_owned() }
 }
 
-fn pet(status: Option<PetStatus>) -> NewPet {
-    NewPet { name: PetName::parse("Rex").unwrap(), category_id: CategoryId(1), status }
+fn pet() -> NewPet {
+    NewPet { name: PetName::parse("Rex").unwrap(), category_id: CategoryId(1), status: None }
 }
 
 fn id(key: u16) -> IdempotencyId {
@@ -73,12 +71,6 @@ fn new_head() -> Head {
     Head::new().unwrap()
 }
 
-/// Returns the entry of a stored record with the id `key`.
-fn stored(key: u16, pet: PetId, at: i64) -> Vec<KeyValue> {
-    let record = request(key, &self::pet(None), at).into_record(pet);
-    vec![KeyValue::new(&keys().record(&record.id), rows::of_record(&record))]
-}
-
 /// Returns how many operations etcd counts in a transaction with `ops` and `others` further operations.
 fn counted(ops: &[Op], others: usize) -> usize {
     let nested = ops.iter().map(|op| match op {
@@ -86,27 +78,6 @@ fn counted(ops: &[Op], others: usize) -> usize {
         Op::Range(_) | Op::Put { .. } | Op::Delete { .. } => 0,
     });
     ops.len() + others + nested.max().unwrap_or_default()
-}
-
-/// Each addition has a status, and an idempotency record that replaces an expired record.
-#[tokio::test]
-async fn the_largest_group_fits_at_every_operation_limit() {
-    let day = 86_400_000;
-    for (max, rows) in [(16, 28), (20, 79), (24, 128), (32, 128), (64, 128), (128, 128)]
-        .map(|(max, rows)| (MaxOps(max), rows))
-    {
-        assert_eq!(max.rows(), rows, "{max:?}");
-        let all = 0..u16::try_from(rows).unwrap();
-        let requests = all.clone().map(|key| (pet(SOLD), Some(request(key, &pet(SOLD), 3 * day))));
-        let (adds, _callers) = adds(requests).await;
-        let found = all.flat_map(|key| stored(key, PetId(i64::from(key) - 1000), 1)).collect();
-        let (outcomes, changes, _) = planned(&adds, &read(new_head(), found));
-        assert_eq!((outcomes.len(), changes.len()), (rows, 5 * rows + 1));
-        let deleted = changes.values().filter(|value| value.is_none()).count();
-        assert_eq!(deleted, rows);
-        let ops: Vec<_> = changes.keys().map(|key| Op::put(key, Vec::new())).collect();
-        assert!(counted(&max.nested(&ops), 2) <= max.0, "{max:?}");
-    }
 }
 
 #[test]
@@ -126,7 +97,7 @@ fn as_many_entries_as_a_transaction_holds_are_nested() {
 #[tokio::test]
 async fn a_second_record_with_the_same_key_replaces_the_first_in_the_same_transaction() {
     // The second request comes from an instance whose clock is two days ahead.
-    let both = [9, 2 * 86_400_000].map(|at| (pet(None), Some(request(1, &pet(None), at))));
+    let both = [9, 2 * 86_400_000].map(|at| (pet(), Some(request(1, &pet(), at))));
     let (adds, _callers) = adds(both.clone()).await;
     let (outcomes, changes, _) = planned(&adds, &read(new_head(), Vec::new()));
     assert!(outcomes.iter().all(|outcome| matches!(outcome, Ok(Added::Created(_)))));
@@ -141,7 +112,7 @@ async fn a_corrupt_record_or_the_lack_of_a_free_identifier_fails_one_addition_al
     let broken = KeyValue::new(&keys().record(&id(1)), b"[]".to_vec());
     let mut head = new_head();
     head.last_pet = i64::MAX - 1;
-    let rex = pet(None);
+    let rex = pet();
     let requests =
         [(rex.clone(), Some(request(1, &rex, 9))), (rex.clone(), None), (rex.clone(), None)];
     let (adds, _callers) = adds(requests).await;

@@ -83,4 +83,7 @@ async fn lower_limits_after_a_restart_of_the_node_fail_no_addition() {
     assert!(matches!(too_many, ArchiveError::Store(StoreError::Unavailable(_))), "{too_many}");
     assert!(too_many.to_string().contains("--max-txn-ops"), "{too_many}");
     assert_eq!((store.max_batch(), write(28).await.unwrap()), (28, 28));
+    restart(&etcd, 2);
+    let too_many = store.add(rex(), None).await.unwrap_err().to_string();
+    assert!(too_many.contains("--max-txn-ops"), "{too_many}");
 }

@@ -5,20 +5,20 @@ use std::{
     net::{TcpListener, TcpStream},
     sync::{
         Arc,
-        atomic::{AtomicBool, AtomicU32, Ordering},
+        atomic::{AtomicBool, AtomicU8, AtomicU32, Ordering},
     },
     thread,
     time::Duration,
 };
 
 use petstore_domain::{
-    Archive as _, ArchiveError, HighestIds, NewPet, PetId, PetName, PetRepository as _, Rows,
-    WriterRole,
+    Archive as _, ArchiveError, HighestIds, KeyId, KeyStore as _, NewPet, PetId, PetName,
+    PetRepository as _, Rows, WriterRole, add_key,
 };
 use petstore_testing::{Etcd, needs};
 use tokio::{runtime::Handle, time::timeout};
 
-use crate::support::{add, open, page, rex, url};
+use crate::support::{add, new_key, open, page, rex, url};
 
 /// Called with each request before the node gets it. Returns whether the answer of the node is lost.
 type IsLost = dyn Fn(&str) -> bool + Send + Sync;
@@ -78,7 +78,7 @@ fn message(stream: &mut impl Read) -> Option<Vec<u8>> {
 #[tokio::test(flavor = "multi_thread")]
 async fn an_addition_with_a_lost_answer_is_written_once_and_acknowledged() {
     let etcd = Etcd::start(1).unwrap();
-    let lose = Arc::new(AtomicU32::new(0));
+    let lose = Arc::new(AtomicU32::new(1));
     let left = Arc::clone(&lose);
     let is_lost = move |request: &str| {
         let lose = || left.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |n| n.checked_sub(1));
@@ -86,6 +86,7 @@ async fn an_addition_with_a_lost_answer_is_written_once_and_acknowledged() {
     };
     let proxy = proxy(etcd.endpoints(), Arc::new(is_lost));
     let (store, other) = (open(&format!("etcd://{proxy}/zoo")).await, open(&url(&etcd)).await);
+    assert!(store.was_created() && !other.was_created());
     let mut added = Vec::new();
     for (lost, is_behind) in [(0, false), (1, false), (3, false), (1, true), (2, false), (2, true)]
     {
@@ -123,7 +124,9 @@ async fn an_addition_is_not_repeated_if_the_head_has_forgotten_it() {
             number == 1
         };
         let proxy = proxy(etcd.endpoints(), Arc::new(lose_first));
-        let store = open(&format!("etcd://{proxy},127.0.0.1:1/zoo?call_timeout=30s")).await;
+        let store =
+            open(&format!("etcd://{proxy},127.0.0.1:1/zoo?request_timeout=30s&call_timeout=30s"))
+                .await;
         // The first addition gives `store` a head to compare, so that the second addition sends one request.
         add(&store).await;
         let before = page(&other).await.len();
@@ -173,27 +176,69 @@ async fn an_addition_after_each_read_of_the_head_is_kept_and_does_not_hold_up_an
     assert!(matches!(refused, ArchiveError::OtherPet(id) if id == next), "{refused}");
 }
 
-/// Another process adds an animal between the first and the second request of a list.
+/// Another process opens the store, and later adds an animal and a key, before the first further request of a call.
 #[needs(etcd)]
 #[tokio::test(flavor = "multi_thread")]
-async fn a_list_in_two_requests_shows_the_animals_of_one_moment() {
+async fn a_call_of_several_requests_is_of_one_moment() {
     let etcd = Etcd::start(1).unwrap();
-    let other = Arc::new(open(&url(&etcd)).await);
-    // The list finds no animal in its first request, which looks at few identifiers.
-    let highest = HighestIds { pet: Some(PetId(10_000)), key: None };
-    let rows = Rows { highest, ..Rows::default() };
-    other.write_rows(WriterRole::Service, rows).await.unwrap();
-    add(&other).await;
-    let (adder, runtime) = (Arc::clone(&other), Handle::current());
-    let add_before = move |request: &str| {
-        if request.starts_with("POST /v3/kv/range") {
-            runtime.block_on(add(&adder));
+    let (url, runtime, seed) = (url(&etcd), Handle::current(), AtomicU8::new(0));
+    let is_next = Arc::new(AtomicBool::new(true));
+    let may_act = is_next.clone();
+    let act_before = move |request: &str| {
+        if request.starts_with("POST /v3/kv/range") && may_act.swap(false, Ordering::SeqCst) {
+            runtime.block_on(async {
+                let other = open(&url).await;
+                add(&other).await;
+                let seed = seed.fetch_add(1, Ordering::SeqCst);
+                add_key(&other, new_key(seed)).await.unwrap();
+            });
         }
         false
     };
-    let proxy = proxy(etcd.endpoints(), Arc::new(add_before));
-    let store = open(&format!("etcd://{proxy}/zoo")).await;
-    let before = page(&other).await;
+    let proxy = proxy(etcd.endpoints(), Arc::new(act_before));
+    let store = open(&format!("etcd://{proxy}/zoo?request_timeout=30s&call_timeout=30s")).await;
+    assert!(!store.was_created() && !is_next.load(Ordering::SeqCst));
+
+    is_next.store(true, Ordering::SeqCst);
+    let keys = store.load(None).await.unwrap().unwrap();
+    assert_eq!((keys.keys.len(), keys.next_id), (1, KeyId(2)));
+    is_next.store(true, Ordering::SeqCst);
+    let changes = store.load_changes(None).await.unwrap();
+    assert_eq!((changes.rows.len(), changes.sum), (2, 2));
+    is_next.store(true, Ordering::SeqCst);
+    let keys = Rows { keys: vec![new_key(3).with_id(KeyId(9))], ..Rows::default() };
+    let twice = store.write_rows(WriterRole::Service, keys).await;
+    assert!(matches!(twice, Err(ArchiveError::Conflict { .. })), "{twice:?}");
+
+    // The first request of a list looks at 808 identifiers.
+    let rows = Rows { pets: vec![rex().with_id(PetId(809))], ..Rows::default() };
+    store.write_rows(WriterRole::Service, rows).await.unwrap();
+    let before = page(&store).await;
+    assert_eq!((before.len(), before[4].id), (5, PetId(809)));
+    is_next.store(true, Ordering::SeqCst);
     assert_eq!(page(&store).await, before);
-    assert!(page(&other).await.len() > before.len());
+    assert_eq!(page(&store).await.len(), 6);
+}
+
+/// A node has more time for a large request, because etcd's gateway takes long for each byte.
+#[needs(etcd)]
+#[tokio::test(flavor = "multi_thread")]
+async fn a_large_request_is_sent_once_although_its_answer_comes_after_the_request_timeout() {
+    let etcd = Etcd::start(1).unwrap();
+    let sent = Arc::new(AtomicU32::new(0));
+    let count = sent.clone();
+    let slow = move |request: &str| {
+        if request.len() > 1_000_000 {
+            count.fetch_add(1, Ordering::SeqCst);
+            thread::sleep(Duration::from_millis(400));
+        }
+        false
+    };
+    let proxy = proxy(etcd.endpoints(), Arc::new(slow));
+    let store = open(&format!("etcd://{proxy}/zoo?request_timeout=300ms&call_timeout=30s")).await;
+    let pet = NewPet { name: PetName::parse("🐕".repeat(255)).unwrap(), ..rex() };
+    let pets = (1..=700).map(|id| pet.clone().with_id(PetId(id))).collect();
+    let rows = Rows { pets, ..Rows::default() };
+    assert_eq!(store.write_rows(WriterRole::Service, rows).await.unwrap(), 700);
+    assert_eq!(sent.load(Ordering::SeqCst), 1);
 }

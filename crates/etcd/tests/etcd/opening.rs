@@ -12,8 +12,8 @@ use std::{
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use petstore_domain::{
-    AddError, ApiKeySecret, IdempotencyId, IdempotencyRequest, KeyName, NewApiKey, NewPet, PetId,
-    PetQuery, PetRepository as _, PetStatus, StoreError, Timestamp, add_key,
+    AddError, IdempotencyId, IdempotencyRequest, NewPet, PetId, PetQuery, PetRepository as _,
+    PetStatus, StoreError, Timestamp, add_key,
 };
 use petstore_etcd::{EtcdConfig, EtcdStore, OpenSettings};
 use petstore_storage::Finding;
@@ -21,37 +21,37 @@ use petstore_testing::{Etcd, needs};
 use tokio::time::timeout;
 
 use crate::lost_answers::proxy;
-use crate::support::{add, delete, open, page, put, refusal, rex, try_open, url};
+use crate::support::{add, new_key, open, page, refusal, rex, try_open, url};
 
 #[needs(etcd)]
 #[tokio::test]
 async fn a_prefix_of_another_program_or_of_a_newer_release_is_refused() {
     let etcd = Etcd::start(1).unwrap();
     let url = url(&etcd);
+    let newer = url.replace("/zoo", "/zoo0");
+    assert!(open(&newer).await.was_created() && !open(&newer).await.was_created());
     let missing = try_open(&url, false).await.unwrap_err();
     assert!(missing.contains("no petstore store is in it"), "{missing}");
     // The rest of a deleted store may sort before the other program's key.
-    put(&etcd, "zoo/waiting", "an instance that was not stopped");
-    put(&etcd, "zoo/yours", "");
+    etcd.put("zoo/waiting", "an instance that was not stopped").unwrap();
+    etcd.put("zoo/yours", "").unwrap();
     let foreign = refusal(&url).await;
     assert!(foreign.contains("it holds the key zoo/yours of another program"), "{foreign}");
-    let newer = url.replace("/zoo", "/newer");
-    assert!(open(&newer).await.was_created() && !open(&newer).await.was_created());
     let head = r#"{"schema":4,"oldest":3,"oldest_release":"9.8.7","identity":1,"revision":0,"rewrites":0,
         "phase":"open","version":1,"last_pet":0,"key_revision":1,"last_key":0,"recent":[]}"#;
-    put(&etcd, "newer/store", head);
+    etcd.put("zoo0/store", head).unwrap();
     let too_new = refusal(&newer).await;
     assert!(too_new.contains("use petstore 9.8.7 or newer"), "{too_new}");
-    put(&etcd, "newer/store", &head.replace("\"oldest\":3", "\"oldest\":2"));
+    etcd.put("zoo0/store", &head.replace("\"oldest\":3", "\"oldest\":2")).unwrap();
     let store = open(&newer).await;
     add(&store).await;
     let schema = store.inspect().await.unwrap().remove(0);
     assert_eq!(schema, Finding::warning("schema", "version 4, of a newer release"));
     let pending = r#"{"name":"Rex","category":1,"status":"pending"}"#;
-    put(&etcd, "newer/status/sold/8000000000000001", pending);
+    etcd.put("zoo0/status/sold/8000000000000001", pending).unwrap();
     let wrong = store.list(PetQuery { status: Some(PetStatus::Sold), ..PetQuery::default() }).await;
     assert!(matches!(wrong, Err(StoreError::Corrupt(_))), "{wrong:?}");
-    put(&etcd, "newer/store", "nonsense");
+    etcd.put("zoo0/store", "nonsense").unwrap();
     let broken = refusal(&newer).await;
     let rule = "the store holds the head of the store, which breaks the rule";
     assert!(broken.contains(rule), "{broken}");
@@ -91,15 +91,13 @@ async fn each_node_is_named_with_its_last_answer_and_may_answer_later() {
 #[tokio::test]
 async fn the_rest_of_a_deleted_store_is_recognized() {
     let etcd = Etcd::start(1).unwrap();
-    put(&etcd, "zoo/waiting", "an instance that was not stopped");
+    etcd.put("zoo/waiting", "an instance that was not stopped").unwrap();
     let store = open(&url(&etcd)).await;
     let request = IdempotencyRequest::new(IdempotencyId([1; 16]), &rex(), Timestamp(0));
     let rex = NewPet { status: Some(PetStatus::Sold), ..rex() };
     store.add(rex, Some(request)).await.unwrap();
-    let name = KeyName::parse("web").unwrap();
-    let key = NewApiKey::new(name, &ApiKeySecret::from_entropy(&[1; 32]), Timestamp(0), None);
-    add_key(&store, key).await.unwrap();
-    delete(&etcd, "zoo/store");
+    add_key(&store, new_key(1)).await.unwrap();
+    etcd.delete("zoo/store").unwrap();
     for folder in ["expiry", "head", "keys", "pets", "recorded", "records", "status"] {
         let refusal = refusal(&url(&etcd)).await;
         let (key, says) =
@@ -107,7 +105,7 @@ async fn the_rest_of_a_deleted_store_is_recognized() {
         assert_eq!(key.split('/').next(), Some(folder), "{refusal}");
         assert!(says.starts_with("of a petstore store whose key zoo/store is"), "{refusal}");
         assert!(says.contains("--prefix zoo/'"), "{refusal}");
-        delete(&etcd, &format!("zoo/{key}"));
+        etcd.delete(&format!("zoo/{key}")).unwrap();
     }
 }
 
@@ -177,8 +175,12 @@ async fn a_user_needs_rights_on_the_prefix_alone_and_the_token_is_renewed() {
         false
     });
     let proxy = proxy(etcd.endpoints(), sees);
-    drop(open(&with_user("me:hush%40").replace(&etcd.endpoints(), &proxy)).await);
+    let counted = open(&with_user("me:hush%40").replace(&etcd.endpoints(), &proxy)).await;
     assert_eq!(authenticated.load(Ordering::Relaxed), 1);
+    // A change of the password ends the token. Calls that are refused together get one new token.
+    post_as_root(&etcd, "/v3/auth/user/changepw", r#"{"name":"me","password":"hush@"}"#);
+    let pages = tokio::join!(page(&counted), page(&counted), page(&counted), page(&counted));
+    assert_eq!((pages.0, authenticated.load(Ordering::Relaxed)), (vec![], 2));
     let store = open(&with_user("me:hush%40")).await;
     add(&store).await;
     for (url, says) in [
@@ -195,11 +197,6 @@ async fn a_user_needs_rights_on_the_prefix_alone_and_the_token_is_renewed() {
     add(&store).await;
     assert_eq!(page(&store).await.len(), 2);
     assert!(store.inspect().await.unwrap().iter().any(|finding| finding.subject == "server"));
-
-    // A change of the password ends the token too, and the same password gets another one.
-    post_as_root(&etcd, "/v3/auth/user/changepw", r#"{"name":"me","password":"hush@"}"#);
-    add(&store).await;
-    assert_eq!(page(&store).await.len(), 3);
 
     // These calls can succeed again after the operator has acted, so their error is `Unavailable`, not `Refused`.
     let denied = async |says: &str| {

@@ -11,7 +11,7 @@ use petstore_testing::{Etcd, needs};
 use serde_json::Value;
 use tokio::task::JoinSet;
 
-use crate::support::{add, entries, open, page, put, refusal, replace, status, url};
+use crate::support::{add, open, page, refusal, url};
 
 /// Puts the entries of `tests/upgrades/1.2.0`, under the prefix `zoo`.
 fn restore(etcd: &Etcd) {
@@ -20,7 +20,7 @@ fn restore(etcd: &Etcd) {
     for line in store.lines() {
         let entry: Value = serde_json::from_str(line).unwrap();
         let [key, value] = ["key", "value"].map(|name| entry[name].as_str().unwrap());
-        put(etcd, &format!("zoo/{key}"), value);
+        etcd.put(&format!("zoo/{key}"), value).unwrap();
     }
 }
 
@@ -57,17 +57,17 @@ async fn a_store_of_1_2_0_is_upgraded_and_has_everything() {
     let etcd = Etcd::start(1).unwrap();
     assert_eq!(upgrade(&etcd, UpgradeMode::Run).await, Ok(None));
     restore(&etcd);
-    let before = entries(&etcd);
+    let before = etcd.entries("zoo/").unwrap();
     let config = EtcdConfig::parse(&url(&etcd)).unwrap();
     let identity = config.identity().await;
     let old = refusal(&url(&etcd)).await;
     assert!(old.contains("its schema is version 1"), "{old}");
     assert_eq!(upgraded(&etcd, UpgradeMode::DryRun).await, (1, vec![2]));
-    assert_eq!(entries(&etcd), before, "a dry run changes nothing");
+    assert_eq!(etcd.entries("zoo/").unwrap(), before, "a dry run changes nothing");
     assert_eq!(upgraded(&etcd, UpgradeMode::Run).await, (1, vec![2]));
     assert_eq!(upgraded(&etcd, UpgradeMode::Run).await, (2, vec![]));
     assert!(identity.is_some() && config.identity().await == identity);
-    let cluster = status(&etcd)["header"]["cluster_id"].clone();
+    let cluster = etcd.status().unwrap()["header"]["cluster_id"].clone();
     assert!(identity.unwrap().starts_with(cluster.as_str().unwrap()));
     let store = open(&url(&etcd)).await;
     has_everything(&store).await;
@@ -75,8 +75,7 @@ async fn a_store_of_1_2_0_is_upgraded_and_has_everything() {
     let purged = store.purge_expired(Timestamp(i64::MAX), 100).await.unwrap();
     assert_eq!((purged.deleted, purged.more), (4, false));
     for folder in ["records", "recorded", "expiry"] {
-        let folder = format!("zoo/{folder}/");
-        assert!(entries(&etcd).iter().all(|(key, _)| !key.starts_with(&folder)), "{folder}");
+        assert_eq!(etcd.entries(&format!("zoo/{folder}/")).unwrap(), []);
     }
 }
 
@@ -99,20 +98,19 @@ async fn one_of_several_concurrent_upgrades_runs_the_step() {
 async fn an_interrupted_upgrade_is_continued() {
     let etcd = Etcd::start(1).unwrap();
     restore(&etcd);
-    let old_head = value(&etcd, "zoo/head");
+    let old_head = etcd.value("zoo/head").unwrap();
     upgraded(&etcd, UpgradeMode::Force).await;
-    let upgraded_head = value(&etcd, "zoo/store");
+    let upgraded_head = etcd.value("zoo/store").unwrap();
     // The state before the last transaction, without some entries of the index.
-    put(&etcd, "zoo/store", &upgraded_head.replace("\"schema\":2", "\"schema\":1"));
-    let index = entries(&etcd).into_iter().filter(|(key, _)| key.starts_with("zoo/recorded/"));
-    for (key, _) in index.take(2) {
-        crate::support::delete(&etcd, &key);
+    etcd.put("zoo/store", &upgraded_head.replace("\"schema\":2", "\"schema\":1")).unwrap();
+    for (key, _) in etcd.entries("zoo/recorded/").unwrap().iter().take(2) {
+        etcd.delete(key).unwrap();
     }
     let half = refusal(&url(&etcd)).await;
     assert!(half.contains("its schema is version 1"), "{half}");
     assert_eq!(upgraded(&etcd, UpgradeMode::Run).await, (1, vec![2]));
     has_everything(&open(&url(&etcd)).await).await;
-    assert_ne!(value(&etcd, "zoo/head"), old_head);
+    assert_ne!(etcd.value("zoo/head").unwrap(), old_head);
 }
 
 #[needs(etcd)]
@@ -120,12 +118,12 @@ async fn an_interrupted_upgrade_is_continued() {
 async fn an_unforced_step_to_2_0_does_not_start_while_a_process_writes() {
     let etcd = Etcd::start(1).unwrap();
     restore(&etcd);
-    let head = value(&etcd, "zoo/head");
+    let head = etcd.value("zoo/head").unwrap();
     let writing = async {
         for rewrites in 2.. {
             tokio::time::sleep(Duration::from_millis(200)).await;
             let rewrites = format!("\"rewrites\":{rewrites}");
-            put(&etcd, "zoo/head", &head.replace("\"rewrites\":1", &rewrites));
+            etcd.put("zoo/head", &head.replace("\"rewrites\":1", &rewrites)).unwrap();
         }
     };
     let refusal = tokio::select! {
@@ -133,7 +131,7 @@ async fn an_unforced_step_to_2_0_does_not_start_while_a_process_writes() {
         () = writing => unreachable!("the process writes until it is dropped"),
     };
     assert!(refusal.contains("another process is writing to the store; stop it"), "{refusal}");
-    assert!(entries(&etcd).iter().all(|(key, _)| key != "zoo/store"));
+    assert!(etcd.entries("zoo/").unwrap().iter().all(|(key, _)| key != "zoo/store"));
     assert_eq!(upgraded(&etcd, UpgradeMode::Force).await, (1, vec![2]));
 }
 
@@ -148,12 +146,12 @@ async fn a_forced_step_to_2_0_completes_while_a_process_writes() {
     let writing = {
         let etcd = Arc::clone(&etcd);
         tokio::task::spawn_blocking(move || {
-            let first = value(&etcd, "zoo/head");
+            let first = etcd.value("zoo/head").unwrap();
             let written = |number: u32| {
                 first.replace("\"rewrites\":1", &format!("\"rewrites\":{}", number + 2))
             };
             let (mut before, mut count) = (first.clone(), 0);
-            while count < 2_000 && replace(&etcd, "zoo/head", &before, &written(count)) {
+            while count < 2_000 && etcd.replace("zoo/head", &before, &written(count)).unwrap() {
                 before = written(count);
                 count += 1;
                 std::thread::sleep(Duration::from_millis(20));
@@ -172,15 +170,15 @@ async fn a_forced_step_to_2_0_completes_while_a_process_writes() {
 async fn an_unreadable_record_prevents_the_upgrade_and_records_of_the_outermost_ids_are_indexed() {
     let etcd = Etcd::start(1).unwrap();
     restore(&etcd);
-    let record = value(&etcd, "zoo/records/1a741e9d471d035c6bbe09e1439f8d24");
+    let record = etcd.value("zoo/records/1a741e9d471d035c6bbe09e1439f8d24").unwrap();
     for id in ["0".repeat(32), "f".repeat(32)] {
         let key = format!("zoo/records/{id}");
-        put(&etcd, &key, "{}");
-        let before = entries(&etcd);
+        etcd.put(&key, "{}").unwrap();
+        let before = etcd.entries("zoo/").unwrap();
         let refusal = upgrade(&etcd, UpgradeMode::Force).await.unwrap_err();
         assert!(refusal.contains(&format!("idempotency record {id}")), "{refusal}");
-        assert_eq!(entries(&etcd), before);
-        put(&etcd, &key, &record);
+        assert_eq!(etcd.entries("zoo/").unwrap(), before);
+        etcd.put(&key, &record).unwrap();
     }
     upgraded(&etcd, UpgradeMode::Force).await;
     let counts = open(&url(&etcd)).await.snapshot().await.unwrap().counts().await.unwrap();
@@ -193,12 +191,12 @@ async fn an_unreadable_record_prevents_the_upgrade_and_records_of_the_outermost_
 async fn release_1_2_0_can_read_and_refuses_the_new_head() {
     let etcd = Etcd::start(1).unwrap();
     drop(open(&url(&etcd)).await);
-    let of_new = value(&etcd, "zoo/head");
-    crate::support::delete_all(&etcd);
+    let of_new = etcd.value("zoo/head").unwrap();
+    etcd.delete("zoo/").unwrap();
     restore(&etcd);
-    let before: Value = serde_json::from_str(&value(&etcd, "zoo/head")).unwrap();
+    let before: Value = serde_json::from_str(&etcd.value("zoo/head").unwrap()).unwrap();
     upgraded(&etcd, UpgradeMode::Force).await;
-    let fence = value(&etcd, "zoo/head");
+    let fence = etcd.value("zoo/head").unwrap();
     assert_eq!(fence, of_new, "a new store has the same entry");
     let fence: Value = serde_json::from_str(&fence).unwrap();
     for (name, of_old) in before.as_object().unwrap() {
@@ -211,8 +209,4 @@ async fn release_1_2_0_can_read_and_refuses_the_new_head() {
     assert_eq!((&fence["oldest"], &fence["phase"]), (&2.into(), &"sealed".into()));
     assert_eq!(fence["oldest_release"], "2.0.0");
     assert!(fence["label"].as_str().unwrap().starts_with("petstore 2.0.0, which has upgraded"));
-}
-
-fn value(etcd: &Etcd, key: &str) -> String {
-    entries(etcd).into_iter().find(|(found, _)| found == key).unwrap().1
 }

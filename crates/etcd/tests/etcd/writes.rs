@@ -1,6 +1,8 @@
 //! Writes that the conformance kit does not cover, such as large transactions; reads of changed keys; and the findings
 //! of a check.
 
+use std::time::Duration;
+
 use petstore_domain::{
     AddError, ApiKey, ApiKeySecret, Archive as _, ArchiveError, CategoryId, IdempotencyId,
     IdempotencyRecord, IdempotencyRequest, KeyChanges, KeyId, KeyMark, KeyName, KeyStore as _,
@@ -10,7 +12,7 @@ use petstore_domain::{
 use petstore_storage::Severity;
 use petstore_testing::{Etcd, needs};
 
-use crate::support::{add, delete, entries, open, page, put, revision, rex, url};
+use crate::support::{add, new_key, open, page, rex, url};
 
 fn request(key: u16, at: i64) -> IdempotencyRequest {
     let id = IdempotencyId(u128::from(key).to_be_bytes());
@@ -40,7 +42,7 @@ async fn the_largest_batch_of_records_replaces_as_many_records() {
     for _ in 0..2 {
         store.purge_expired(Timestamp(6), 1000).await.unwrap();
     }
-    let left = entries(&etcd).into_iter().map(|(key, _)| key);
+    let left = etcd.entries("zoo/").unwrap().into_iter().map(|(key, _)| key);
     assert_eq!(left.collect::<Vec<_>>(), ["zoo/head", "zoo/store"]);
 }
 
@@ -52,15 +54,20 @@ async fn the_largest_animals_are_written_in_one_transaction() {
     let name = PetName::parse("🐕".repeat(255)).unwrap();
     let category_id = CategoryId(i64::MIN);
     let pet = NewPet { name, category_id, status: Some(PetStatus::Available) };
-    let before = revision(&etcd);
+    let before = etcd.revision().unwrap();
     let pets = vec![pet.clone(); store.max_batch()];
     assert_eq!(store.add_new(pets, Some(request(1, 5))).await.unwrap(), 128);
     let pets: Vec<_> = (1000..1128).map(|id| pet.clone().with_id(PetId(id))).collect();
     let rows = Rows { pets, ..Rows::default() };
     assert_eq!(store.write_rows(WriterRole::Service, rows.clone()).await.unwrap(), 128);
-    assert_eq!(revision(&etcd), before + 2);
+    assert_eq!(etcd.revision().unwrap(), before + 2);
     assert_eq!(store.write_rows(WriterRole::Service, rows).await.unwrap(), 0);
     assert_eq!(store.snapshot().await.unwrap().counts().await.unwrap().pets, 256);
+    // A corrupt row is not replaced.
+    etcd.put("zoo/pets/8000000000000001", "{}").unwrap();
+    let rows = Rows { pets: vec![pet.with_id(PetId(1))], ..Rows::default() };
+    let corrupt = store.write_rows(WriterRole::Service, rows).await.unwrap_err();
+    assert!(matches!(corrupt, ArchiveError::Store(StoreError::Corrupt(_))), "{corrupt}");
 }
 
 /// A purge reads 40 expiry entries at most. Release 1.2.0 wrote up to 62 records in one transaction, with one entry.
@@ -76,15 +83,15 @@ async fn a_purge_says_whether_entries_are_left_and_takes_the_largest_entry_of_1_
             let rows = Rows { records: vec![record(key, i64::from(key), 5)], ..Rows::default() };
             store.write_rows(WriterRole::Service, rows).await.unwrap();
         }
-        let expiry = entries(&etcd).into_iter().filter(|(key, _)| key.starts_with("zoo/expiry/"));
+        let expiry = etcd.entries("zoo/expiry/").unwrap().into_iter();
         let mut all: Vec<(String, i64)> = Vec::new();
         for (key, value) in expiry.filter(|_| is_one_entry) {
             all.extend(serde_json::from_str::<Vec<_>>(&value).unwrap());
-            delete(&etcd, &key);
+            etcd.delete(&key).unwrap();
         }
         if is_one_entry {
             let entry = "zoo/expiry/8000000000000005/0000000000000001";
-            put(&etcd, entry, &serde_json::to_string(&all).unwrap());
+            etcd.put(entry, &serde_json::to_string(&all).unwrap()).unwrap();
         }
         for expected in purges {
             let purged = store.purge_expired(Timestamp(5), 1000).await.unwrap();
@@ -102,11 +109,7 @@ async fn a_purge_says_whether_entries_are_left_and_takes_the_largest_entry_of_1_
 async fn only_changed_keys_are_read_again() {
     let etcd = Etcd::start(1).unwrap();
     let store = open(&url(&etcd)).await;
-    let key = |seed: u8| {
-        let secret = ApiKeySecret::from_entropy(&[seed; 32]);
-        let name = KeyName::parse("web").unwrap();
-        NewApiKey::new(name, &secret, Timestamp(5), None).with_id(KeyId(seed.into()))
-    };
+    let key = |seed: u8| new_key(seed).with_id(KeyId(seed.into()));
     let save = async |changed: Vec<ApiKey>, removed: Vec<KeyId>| {
         let revision = load_keys(&store).await.unwrap().revision;
         let saved = store.save(revision, changed, removed).await;
@@ -137,8 +140,7 @@ async fn only_changed_keys_are_read_again() {
     }
     assert_eq!(changed(Some(third)).await.1, [5]);
     // The position is compacted away.
-    let newest = revision(&etcd);
-    etcd.post(0, "/v3/kv/compaction", &format!(r#"{{"revision":{newest}}}"#)).unwrap();
+    etcd.compact().unwrap();
     assert_eq!(changed(Some(second)).await.1, [1, 2, 4, 5]);
 }
 
@@ -167,6 +169,9 @@ async fn a_digest_is_compared_with_every_key() {
     // The same save removes the owner of the digest.
     let moved = store.save(all.revision, vec![key(1100, 1101)], vec![KeyId(1100)]).await;
     assert_eq!(moved.unwrap(), SaveOutcome::Saved);
+    // A list that another process has changed is a conflict, whatever its digests are.
+    let late = store.save(all.revision, vec![key(1100, 1102)], Vec::new()).await;
+    assert_eq!(late.unwrap(), SaveOutcome::Conflict);
     assert_eq!(load_keys(&store).await.unwrap().keys.len(), 1100);
     let keys = vec![key(1200, 1200), key(1200, 1201)];
     let twice = store.write_rows(WriterRole::Service, Rows { keys, ..Rows::default() }).await;
@@ -188,6 +193,21 @@ async fn an_alarm_refuses_writes_and_a_check_shows_it_beside_the_space_and_the_q
         "{small:?}"
     );
     assert!(about("alarms").await.severity == Severity::Ok);
+    // A deleted entry leaves room that is not in use.
+    etcd.put("large", &"x".repeat(1_100_000)).unwrap();
+    etcd.delete("large").unwrap();
+    etcd.compact().unwrap();
+    let used = |status: serde_json::Value| status["dbSizeInUse"].as_str().unwrap().len();
+    for _ in 0..100 {
+        if used(etcd.status().unwrap()) < 7 {
+            break;
+        }
+        etcd.put("small", "").unwrap();
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    let space = about("space").await;
+    assert!(space.detail.starts_with("0.") && space.detail.contains(", database 1."), "{space:?}");
+    assert!(store.database_bytes().await.unwrap() > 1_100_000);
     // etcd raises this alarm when its data reach the quota.
     let alarm = |action: &str| {
         let request = format!(r#"{{"action":"{action}","alarm":"NOSPACE"}}"#);

@@ -78,14 +78,15 @@ async fn the_sqlstate_decides_on_the_connection_and_on_another_try() {
 fn a_store_with_several_hosts_may_open_later_if_one_host_may_answer_later() {
     let host = || HostPort { host: "db".to_owned(), port: 5432 };
     let [silent, refuses] = [StoreFailure::Deadline(Duration::ZERO), StoreFailure::NoPassword];
-    for (failures, is_transient) in [
-        ([&silent, &silent], true),
-        ([&silent, &refuses], true),
-        ([&refuses, &silent], true),
-        ([&refuses, &refuses], false),
+    for (failures, is_transient, is_answered) in [
+        ([&silent, &silent], true, false),
+        ([&silent, &refuses], true, true),
+        ([&refuses, &silent], true, true),
+        ([&refuses, &refuses], false, true),
     ] {
         let failures = failures.map(|failure| (host(), failure.clone()));
         let failure = StoreFailure::Connect(Arc::new(failures));
         assert_eq!(failure.is_transient(), is_transient, "{failure}");
+        assert_eq!(remedy(&failure).contains("the password"), is_answered, "{failure}");
     }
 }

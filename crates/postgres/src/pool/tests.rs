@@ -10,7 +10,7 @@ use std::{
 use petstore_domain::StoreError;
 use petstore_testing::{Database, needs};
 
-use super::{MAX_TRIES, MAX_WAITING, Pool};
+use super::{Activity, MAX_TRIES, MAX_WAITING, Pool};
 use crate::{config::PostgresConfig, connector::Connector, error::StoreFailure};
 
 fn pool(port: u16, query: &str) -> Pool {
@@ -64,6 +64,7 @@ async fn a_statement_is_tried_again_as_often_as_its_failure_permits() {
     // A firewall may silently cut connections. A later call on such a connection would also wait until its deadline.
     let (idle, in_use) = (pool.get().await.unwrap(), pool.get().await.unwrap());
     drop(idle);
+    assert_eq!(pool.activity(), Activity { connections: 2, idle: 1, waiting: 0 });
     let late: Result<(), _> = pool.within_deadline(future::pending()).await;
     assert!(matches!(late, Err(StoreError::Unavailable(_))), "{late:?}");
     drop(in_use);

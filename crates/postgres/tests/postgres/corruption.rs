@@ -39,6 +39,10 @@ async fn a_broken_animal_is_named_wherever_it_is_read() {
     database.sql("ALTER TABLE pet DROP CONSTRAINT pet_status_check").unwrap();
     database.sql("UPDATE pet SET name = 'Rex', status = 'gone'").unwrap();
     assert!(broken(&store, PetId(1)).await.contains("its status must be one of"));
+    // A page does not depend on the animal behind it.
+    database.sql("INSERT INTO pet SELECT 0, 'Max', category_id FROM pet").unwrap();
+    let page = PetRepository::list(&store, query(1, None)).await.unwrap().value;
+    assert!(page.more && page.pets[0].id == PetId(0), "{page:?}");
     database.sql("ALTER TABLE pet ALTER name DROP NOT NULL; UPDATE pet SET name = NULL").unwrap();
     assert!(broken(&store, PetId(1)).await.contains("the store holds animal 1, which"));
 

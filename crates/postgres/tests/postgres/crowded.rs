@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use petstore_domain::{Archive as _, PetId, PetRepository, add_key};
 use petstore_testing::{Database, needs};
-use tokio::task::JoinSet;
+use tokio::{task::JoinSet, time};
 
-use crate::support::{Role, add, all, new_key, new_pet, open, query, request};
+use crate::support::{Role, SLACK, add, all, new_key, new_pet, open, query, request};
 
 /// The connection limit of the role.
 const LIMIT: usize = 4;
@@ -41,8 +41,13 @@ async fn calls_share_the_connections_that_the_server_allows() {
     add_key(&*store, new_key(1, "web")).await.unwrap();
     store.snapshot().await.unwrap().counts().await.unwrap();
     assert_eq!(all(&store).await.len(), 2);
+    database.sql(&format!("ALTER ROLE {} CONNECTION LIMIT -1", role.name)).unwrap();
     let hasty = open(&format!("{}?pool_timeout=300ms", role.url())).await;
+    hasty.list(query(1, None)).await.unwrap();
     database.sql(&format!("ALTER ROLE {} CONNECTION LIMIT 0", role.name)).unwrap();
-    let refused = hasty.list(query(1, None)).await.unwrap_err().to_string();
-    assert!(refused.contains("too many connections for role"), "{refused}");
+    let opened = time::timeout(SLACK, hasty.snapshot()).await.unwrap();
+    let refused = opened.map(drop).unwrap_err();
+    for refused in [refused, hasty.list(query(1, None)).await.unwrap_err()] {
+        assert!(refused.to_string().contains("too many connections for role"), "{refused}");
+    }
 }

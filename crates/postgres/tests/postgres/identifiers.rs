@@ -58,6 +58,15 @@ async fn a_warning_names_a_sequence_behind_the_rows_until_an_addition_raises_it(
         let last = round * 1000 + 50 + i64::try_from(added).unwrap();
         assert_eq!(pets.last().unwrap().id.0, last);
     }
+    // The sequence is raised only after a writer that holds the lock has committed.
+    database.sql("SELECT setval('pet_id', 1)").unwrap();
+    let other = session(&database, "BEGIN; INSERT INTO pet VALUES (9000, 'Rex', 1, NULL)").await;
+    let (imported, ()) = tokio::join!(store.add_new(vec![new_pet("Bello")], None), async {
+        time::sleep(Duration::from_millis(300)).await;
+        other.batch_execute("COMMIT").await.unwrap();
+    });
+    imported.unwrap();
+    assert_eq!(all(&store).await.last().unwrap().id, PetId(9001));
 }
 
 /// The other addition runs in a plain SQL session, which holds the lock of the state's row for one second before it
