@@ -93,7 +93,7 @@ fn no_write_is_acknowledged_while_the_disk_fails_to_synchronize() {
 
 #[test]
 fn writes_are_refused_while_the_disk_is_read_only() {
-    fault_is_survived(READ_ONLY, "the store cannot be opened again: Error code 8: ");
+    fault_is_survived(READ_ONLY, "attempt to write a readonly database");
 }
 
 /// The file system itself refuses writes, and completes some of them only in part.
