@@ -6,8 +6,8 @@ use std::{
 };
 
 use petstore_domain::{
-    AddError, Handover, KeyStore as _, PetId, PetQuery, PetRepository, Phase, StoreError, StoreId,
-    StoreState, mocks::new_pet,
+    AddError, Handover, KeyId, KeyRevision, KeyStore as _, PetId, PetQuery, PetRepository, Phase,
+    StoreError, StoreId, StoreState, Timestamp, mocks::new_pet,
 };
 use petstore_memory::MemoryStore;
 use petstore_transfer::{CurrentStore, StorePorts, release};
@@ -146,6 +146,33 @@ async fn a_service_finds_at_once_what_was_added_after_the_handover() {
         assert!(both.find(id).await.unwrap().value.is_some(), "{fault:?}, {waits}");
         assert_eq!(all(&*both).await.len(), 1);
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn every_call_waits_for_the_end_of_a_handover() {
+    let stores = both(0).await;
+    let both = service(&stores.from, &stores.to).await;
+    let sealed = stores.seal().await;
+    let uses = vec![(KeyId(1), Timestamp(1))];
+    let opening = async {
+        sleep(Duration::from_millis(700)).await;
+        let filling = stores.new.state().await.unwrap();
+        let opened = filling.next(Phase::Open { from: Some(sealed.id) });
+        stores.new.change_state(filling.revision, opened).await.unwrap()
+    };
+    let (opened, added, found, listed, purged, loaded, changes, saved, noted) = tokio::join!(
+        opening,
+        both.add(new_pet("Rex"), None),
+        both.find(PetId(1)),
+        both.list(PetQuery::default()),
+        both.purge_expired(Timestamp(1), 1),
+        both.load(None),
+        both.load_changes(None),
+        both.save(KeyRevision(0), vec![], vec![KeyId(1)]),
+        both.note_uses(uses)
+    );
+    assert!(opened && added.is_ok() && found.is_ok() && listed.is_ok() && purged.is_ok());
+    assert!(loaded.is_ok() && changes.is_ok() && saved.is_ok() && noted.is_ok());
 }
 
 #[tokio::test(start_paused = true)]

@@ -87,6 +87,15 @@ fn the_mover_asks_without_a_limit_after_a_lost_answer_to_the_opening() {
             world.happens(Event::Acts(0));
         }
         world.happens(if arrives { Event::Arrives(0) } else { Event::IsLost(0) });
+        if !arrives {
+            world.until(0, Some(Change::Claim));
+            world.happens(Event::Acts(0));
+            world.happens(Event::Reads(0));
+            world.happens(Event::CannotRead(0));
+            // No opening can arrive under the new claim, so the source is opened without the target.
+            let next = &world.runs[0].at;
+            assert!(matches!(next, At::Acts(Step::Change(Change::Reopen, _))), "{next:?}");
+        }
         world.ends(0, End::HandedOver);
         assert_eq!(world.phases(), ["sealed", "open"]);
     }
