@@ -26,13 +26,14 @@ use crate::{
     error::{self, Cause, Reason},
     head::{self, Head, HeadRead},
     kv::{Compare, KeyValue, Op, Range, RangeAnswer, Txn, TxnAnswer},
-    limits::MaxOps,
+    limits::{MAX_ENTRY, MaxOps},
     rows::{self, Keys},
 };
 
-/// The number of entries in one page of a read. etcd's gateway limits an answer to 4 MiB, and 1,000 animals with the
-/// longest name take less than 1.5 MiB (`limits.rs`).
+/// The number of entries in one page of a read.
 const PAGE: usize = 1000;
+// The largest answer of etcd's gateway is 4 MiB.
+const _: () = assert!(PAGE * MAX_ENTRY <= 4 * 1024 * 1024);
 /// The factors of the first and the second window of a read: see [`Core::scan`].
 pub(crate) const NEAR: usize = 8;
 pub(crate) const FAR: usize = 512;

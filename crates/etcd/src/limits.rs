@@ -23,7 +23,7 @@ const MIN_ROWS: usize = 25;
 const MAX_BYTES: usize = 1536 * 1024;
 /// An upper bound in bytes of an animal's entry. The longest name, 255 characters of 4 bytes, makes about 1.1 KiB; the
 /// rest is reserve. The head is smaller, and so are all entries of one record together.
-const MAX_ENTRY: usize = 1536;
+pub(crate) const MAX_ENTRY: usize = 1536;
 // The largest transaction: each addition has a status and a record, and the head is one more entry.
 const _: () = assert!((3 * MAX_ROWS + 1) * MAX_ENTRY <= MAX_BYTES);
 // The ports promise `MIN_ROWS` even with the fewest operations.

@@ -194,7 +194,7 @@ impl<W> Jobs<W> {
         while held == 0 && group.is_empty() {
             let first = self.queue.recv().await?;
             self.accept(first, &mut group);
-            group.append(&mut self.ready(group.len()));
+            self.fill(held, &mut group);
         }
         Some(group)
     }
@@ -205,7 +205,7 @@ impl<W> Jobs<W> {
         while held == 0 && group.is_empty() {
             let first = self.queue.blocking_recv()?;
             self.accept(first, &mut group);
-            group.append(&mut self.ready(group.len()));
+            self.fill(held, &mut group);
         }
         Some(group)
     }
@@ -213,12 +213,16 @@ impl<W> Jobs<W> {
     /// Returns the queued jobs that fit into a group with `held` other jobs. Does not wait.
     pub fn ready(&mut self, held: usize) -> Vec<Job<W>> {
         let mut group = Vec::new();
+        self.fill(held, &mut group);
+        group
+    }
+
+    fn fill(&mut self, held: usize, group: &mut Vec<Job<W>>) {
         while held + group.len() < self.max_group
             && let Ok(received) = self.queue.try_recv()
         {
-            self.accept(received, &mut group);
+            self.accept(received, group);
         }
-        group
     }
 
     fn accept(&mut self, received: Option<Job<W>>, group: &mut Vec<Job<W>>) {
