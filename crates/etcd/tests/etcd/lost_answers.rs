@@ -66,7 +66,10 @@ fn message(stream: &mut impl Read) -> Option<Vec<u8>> {
         stream.read_exact(&mut body).ok()?;
         all.extend(body);
     } else {
-        while !all.ends_with(b"\r\n0\r\n\r\n") {
+        // Trailers may follow the last chunk.
+        let chunks = all.len() - 2;
+        let is_last = |line: &[u8]| line == b"\r\n0\r\n";
+        while !(all.ends_with(b"\r\n\r\n") && all[chunks..].windows(5).any(is_last)) {
             stream.read_exact(&mut byte).ok()?;
             all.push(byte[0]);
         }
