@@ -4,7 +4,10 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use petstore_conformance::{BoxError, Capability, Harness, ScratchStore, Store};
-use petstore_domain::PetId;
+use petstore_domain::{
+    CategoryId, Handover as _, IdempotencyId, IdempotencyRequest, NewPet, PetId, PetName,
+    PetRepository, Timestamp,
+};
 use petstore_memory::MemoryStore;
 
 struct Memory;
@@ -47,3 +50,18 @@ impl ScratchStore for InMemory {
 }
 
 petstore_conformance::conformance_tests!(Memory);
+
+#[tokio::test]
+async fn a_deletion_but_no_purge_changes_the_version_and_counts_as_a_rewrite() {
+    let store = MemoryStore::new();
+    let name = PetName::parse("Rex").unwrap();
+    let rex = NewPet { name, category_id: CategoryId(1), status: None };
+    let once = IdempotencyRequest::new(IdempotencyId([1; 16]), &rex, Timestamp(0));
+    PetRepository::add(&store, rex, Some(once)).await.unwrap();
+    let before = store.version();
+    assert_eq!(store.purge_expired(Timestamp(0), 1).await.unwrap().deleted, 1);
+    assert_eq!((store.version(), store.state().await.unwrap().rewrites), (before, 0));
+    assert!(store.delete_pet(PetId(1)) && !store.delete_pet(PetId(1)));
+    assert_eq!(store.state().await.unwrap().rewrites, 1);
+    assert_ne!(store.version(), before);
+}

@@ -1,6 +1,7 @@
 //! Nodes of etcd, which form one cluster.
 
 mod entries;
+mod proxy;
 
 use std::{
     fs::{self, File},

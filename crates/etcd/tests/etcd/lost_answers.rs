@@ -1,8 +1,6 @@
 //! A network that loses answers, and another process that writes between two requests.
 
 use std::{
-    io::{Read, Write as _},
-    net::{TcpListener, TcpStream},
     sync::{
         Arc,
         atomic::{AtomicBool, AtomicU8, AtomicU32, Ordering},
@@ -20,61 +18,8 @@ use tokio::{runtime::Handle, time::timeout};
 
 use crate::support::{add, new_key, open, page, rex, url};
 
-/// Called with each request before the node gets it. Returns whether the answer of the node is lost.
-type IsLost = dyn Fn(&str) -> bool + Send + Sync;
-
 fn puts(request: &str) -> bool {
     request.contains("request_put")
-}
-
-/// Starts a proxy to a node, with one thread for each connection. Returns the proxy's address.
-pub(crate) fn proxy(node: String, is_lost: Arc<IsLost>) -> String {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = listener.local_addr().unwrap().to_string();
-    thread::spawn(move || {
-        for client in listener.incoming() {
-            let (client, node, is_lost) = (client.unwrap(), node.clone(), Arc::clone(&is_lost));
-            thread::spawn(move || forward(client, &node, &*is_lost));
-        }
-    });
-    address
-}
-
-fn forward(mut client: TcpStream, node: &str, is_lost: &IsLost) {
-    let mut node = TcpStream::connect(node).unwrap();
-    while let Some(request) = message(&mut client) {
-        let is_lost = is_lost(&String::from_utf8_lossy(&request));
-        node.write_all(&request).unwrap();
-        let answer = message(&mut node).unwrap();
-        if is_lost {
-            return;
-        }
-        client.write_all(&answer).unwrap();
-    }
-}
-
-/// Reads a message with its head and body. Returns `None` at the end of the stream.
-fn message(stream: &mut impl Read) -> Option<Vec<u8>> {
-    let (mut all, mut byte) = (Vec::new(), [0]);
-    while !all.ends_with(b"\r\n\r\n") {
-        stream.read_exact(&mut byte).ok()?;
-        all.push(byte[0]);
-    }
-    let head = String::from_utf8_lossy(&all).to_lowercase();
-    if let Some(length) = head.split("content-length: ").nth(1) {
-        let mut body = vec![0; length.split("\r\n").next()?.parse().ok()?];
-        stream.read_exact(&mut body).ok()?;
-        all.extend(body);
-    } else {
-        // Trailers may follow the last chunk.
-        let chunks = all.len() - 2;
-        let is_last = |line: &[u8]| line == b"\r\n0\r\n";
-        while !(all.ends_with(b"\r\n\r\n") && all[chunks..].windows(5).any(is_last)) {
-            stream.read_exact(&mut byte).ok()?;
-            all.push(byte[0]);
-        }
-    }
-    Some(all)
 }
 
 #[needs(etcd)]
@@ -87,7 +32,7 @@ async fn an_addition_with_a_lost_answer_is_written_once_and_acknowledged() {
         let lose = || left.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |n| n.checked_sub(1));
         puts(request) && lose().is_ok()
     };
-    let proxy = proxy(etcd.endpoints(), Arc::new(is_lost));
+    let proxy = etcd.proxy(is_lost).unwrap();
     let (store, other) = (open(&format!("etcd://{proxy}/zoo")).await, open(&url(&etcd)).await);
     assert!(store.was_created() && !other.was_created());
     let mut added = Vec::new();
@@ -126,7 +71,7 @@ async fn an_addition_is_not_repeated_if_the_head_has_forgotten_it() {
             }
             number == 1
         };
-        let proxy = proxy(etcd.endpoints(), Arc::new(lose_first));
+        let proxy = etcd.proxy(lose_first).unwrap();
         let store =
             open(&format!("etcd://{proxy},127.0.0.1:1/zoo?request_timeout=30s&call_timeout=30s"))
                 .await;
@@ -163,7 +108,7 @@ async fn an_addition_after_each_read_of_the_head_is_kept_and_does_not_hold_up_an
         }
         false
     };
-    let proxy = proxy(etcd.endpoints(), Arc::new(add_before));
+    let proxy = etcd.proxy(add_before).unwrap();
     let store = open(&format!("etcd://{proxy}/zoo?call_timeout=30s")).await;
     for id in 1..20 {
         let rows = Rows { pets: vec![rex().with_id(PetId(id))], ..Rows::default() };
@@ -198,7 +143,7 @@ async fn a_call_of_several_requests_is_of_one_moment() {
         }
         false
     };
-    let proxy = proxy(etcd.endpoints(), Arc::new(act_before));
+    let proxy = etcd.proxy(act_before).unwrap();
     let store = open(&format!("etcd://{proxy}/zoo?request_timeout=30s&call_timeout=30s")).await;
     assert!(!store.was_created() && !is_next.load(Ordering::SeqCst));
 
@@ -237,7 +182,7 @@ async fn a_large_request_is_sent_once_although_its_answer_comes_after_the_reques
         }
         false
     };
-    let proxy = proxy(etcd.endpoints(), Arc::new(slow));
+    let proxy = etcd.proxy(slow).unwrap();
     let store = open(&format!("etcd://{proxy}/zoo?request_timeout=300ms&call_timeout=30s")).await;
     let pet = NewPet { name: PetName::parse("🐕".repeat(255)).unwrap(), ..rex() };
     let pets = (1..=700).map(|id| pet.clone().with_id(PetId(id))).collect();

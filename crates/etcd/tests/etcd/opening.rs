@@ -20,7 +20,6 @@ use petstore_storage::Finding;
 use petstore_testing::{Etcd, needs};
 use tokio::time::timeout;
 
-use crate::lost_answers::proxy;
 use crate::support::{add, new_key, open, page, refusal, rex, try_open, url};
 
 #[needs(etcd)]
@@ -170,11 +169,11 @@ async fn a_user_needs_rights_on_the_prefix_alone_and_the_token_is_renewed() {
     let key = enable_users(&etcd);
     let authenticated = Arc::new(AtomicU32::new(0));
     let count = authenticated.clone();
-    let sees = Arc::new(move |request: &str| {
+    let sees = move |request: &str| {
         count.fetch_add(request.contains("/v3/auth/authenticate").into(), Ordering::Relaxed);
         false
-    });
-    let proxy = proxy(etcd.endpoints(), sees);
+    };
+    let proxy = etcd.proxy(sees).unwrap();
     let counted = open(&with_user("me:hush%40").replace(&etcd.endpoints(), &proxy)).await;
     assert_eq!(authenticated.load(Ordering::Relaxed), 1);
     // A change of the password ends the token. Calls that are refused together get one new token.
