@@ -2,6 +2,7 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
+    process,
     sync::{Arc, atomic::Ordering},
     thread,
     time::{Duration, Instant},
@@ -94,15 +95,18 @@ fn a_promise_has_five_minutes_and_a_call_in_an_outage_ten_seconds_by_default() {
 
 /// Carries out an action on a new store if another test started this program as a child.
 #[test]
-fn child() -> Result<(), petstore_conformance::Failure> {
+fn child() {
     let open = |_| async { Ok(Store::with_archive(Arc::new(MemoryStore::new()))) };
-    act_as_child(open)
+    if act_as_child(open).is_err() {
+        // The failure is expected, so no report may say that a test failed.
+        process::exit(101);
+    }
 }
 
 #[test]
 fn an_action_of_another_process_succeeds_or_fails_there() {
     act_in_child("declarations::child", "here", "add").unwrap();
-    // This child prints its failure, because the new store has no animals.
+    // The new store has no animals.
     let failed = act_in_child("declarations::child", "here", "find-three").unwrap_err();
     assert_eq!(failed.to_string(), "the process ended with exit status: 101");
 }
