@@ -20,8 +20,9 @@ on_stores! {
 const LOAD: usize = 50;
 /// The number of kills that must cut off a request, for one store: few, because the test reads all animals after each.
 const KILLS_OF_A_STORE: usize = 3;
-/// The largest number of kills for one store, until enough of them have cut off a request.
-const MAX_KILLS: usize = 10;
+/// The largest number of kills for one store, until enough of them have cut off a request. On a busy machine, four of five
+/// kills meet no request.
+const MAX_KILLS: usize = 50;
 
 fn a_killed_server_has_kept_every_acknowledged_animal_once(kind: Kind) {
     for _ in 0..crashes(1, 67) {
