@@ -57,7 +57,6 @@ pub(crate) async fn run(mut config: Config, passwords: Vec<String>) -> Result<()
         let opening = Opening {
             args: config.args.clone(),
             first_key: first_key(&config, &addresses),
-            signals: signals.clone(),
             on_started: started(addresses, &config),
         };
         Ok::<_, Failure>((listeners, metrics, ServedStore::open(opening).await?))

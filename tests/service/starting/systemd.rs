@@ -165,6 +165,19 @@ fn a_slow_start_is_alive_and_asks_for_more_time() {
     assert_eq!(command::exit(&mut service), Some(0));
 }
 
+/// Nobody writes to the pipe that is the seed file, so the service cannot open it.
+#[test]
+fn a_stop_ends_a_slow_start() {
+    let (store, listener) = (Store::new(Kind::Memory), TcpListener::bind("127.0.0.1:0").unwrap());
+    let client = Client::http1(format!("http://{}", listener.local_addr().unwrap()));
+    let seed = store.folder().join("pets.ndjson");
+    complete(Command::new("mkfifo").arg(&seed)).succeeds();
+    let mut service = spawn(taking_over(listener, None).arg("--seed").arg(&seed));
+    client.get("/livez").anonymous().send().is(200);
+    command::signal(&service, "TERM");
+    assert_eq!(command::exit(&mut service), Some(0));
+}
+
 #[test]
 fn a_connected_socket_instead_of_a_listening_one_is_refused() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();

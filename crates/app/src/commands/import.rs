@@ -11,7 +11,7 @@ use petstore_domain::{
     WriterRole,
 };
 use petstore_json::Record;
-use tokio::sync::watch;
+use tokio::{sync::watch, task::yield_now};
 
 use self::source::{Batch, Source};
 use crate::{
@@ -84,11 +84,9 @@ pub(crate) async fn run(args: ImportArgs) -> Result<(), Failure> {
 pub(crate) async fn all_of(
     file: &Path,
     archive: &dyn Archive,
-    signals: &Signals,
-    advanced: &watch::Sender<()>,
+    advanced: watch::Sender<()>,
 ) -> Result<String, Failure> {
-    let (signals, advanced) = (signals.clone(), advanced.clone());
-    let mut import = Import { delimiter: ',', signals, advanced, ..Import::default() };
+    let mut import = Import { delimiter: ',', advanced, ..Import::default() };
     let file = import.check(Some(file), Format::of(file)).await?;
     import.run(&file, archive, None).await
 }
@@ -130,7 +128,7 @@ impl Import {
         let opened = self.signals.stop.run_until_cancelled(opening).await;
         let file = opened.ok_or_else(|| self.failed(STOPPED))??;
         let (mut source, mut progress) = (self.source(&file)?, Progress::of("lines"));
-        while let Some(batch) = self.next(&mut source, BATCH_LINES)? {
+        while let Some(batch) = self.next(&mut source, BATCH_LINES).await? {
             for (line, reason) in &batch.faults {
                 if self.bad < MAX_SHOWN {
                     let reason: String =
@@ -167,7 +165,7 @@ impl Import {
         // The check has decided whether the records have identifiers. The first record must not decide this again,
         // because the file may have been changed.
         source.with_ids = Some(self.highest.is_some());
-        while let Some(batch) = self.next(&mut source, max)? {
+        while let Some(batch) = self.next(&mut source, max).await? {
             let line = batch.last_line;
             match preview {
                 Some(pets) => self.look_up(&batch, pets).await?,
@@ -193,8 +191,10 @@ impl Import {
     }
 
     /// Returns the next batch; `None` at end of file. Fails after a stop signal.
-    fn next(&self, source: &mut Source<'_>, max: usize) -> Result<Option<Batch>, Failure> {
+    async fn next(&self, source: &mut Source<'_>, max: usize) -> Result<Option<Batch>, Failure> {
         self.advanced.send_replace(());
+        // A service that stops drops its import here.
+        yield_now().await;
         if self.signals.stop.is_cancelled() {
             return Err(self.failed(STOPPED));
         }

@@ -25,7 +25,7 @@ use crate::{
         service_manager::{extend_start, extending, notify},
     },
     stores::{OpenMode, OpenOptions, OpenStore, StoreArg, StoreLocation, not_open, not_open_but},
-    system::{Console, Failure, Signals},
+    system::{Console, Failure},
 };
 
 /// The interval between attempts to open a store that cannot be reached.
@@ -46,7 +46,6 @@ pub(super) struct Opening {
     pub(super) args: ServeArgs,
     /// The text that accompanies the first API key; `None` to create no key.
     pub(super) first_key: Option<FirstKey>,
-    pub(super) signals: Signals,
     /// Called once, when the store is open or the first attempt to reach the store has failed.
     pub(super) on_started: Box<dyn Fn() + Send + Sync>,
 }
@@ -202,7 +201,7 @@ impl Opening {
         let completing = async {
             if let (Some(file), Some(archive)) = (seed, &store.archive) {
                 let (advanced, mut progress) = watch::channel(());
-                let import = import::all_of(file, &**archive, &self.signals, &advanced);
+                let import = import::all_of(file, &**archive, advanced);
                 let has_advanced = || progress.borrow_and_update().has_changed();
                 let done = extending(import, has_advanced, extend_start).await?;
                 tracing::info!("--seed: {done}");

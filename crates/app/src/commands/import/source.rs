@@ -3,7 +3,7 @@
 
 use std::{
     fs::File,
-    io::{self, BufRead as _, BufReader, Read, Seek as _, Write as _},
+    io::{self, BufRead, BufReader, Read, Seek as _, Write as _},
     os::fd::AsFd as _,
     path::Path,
     thread,
@@ -27,6 +27,17 @@ pub(super) async fn open(
     path: Option<&Path>,
     advanced: watch::Sender<()>,
 ) -> Result<File, Failure> {
+    let path = path.map(Path::to_owned);
+    let (sender, opened) = oneshot::channel();
+    // On a separate thread: the runtime waits for its own threads when it stops, a pipe without a writer is not opened
+    // until there is one, and the input may be endless.
+    thread::spawn(move || sender.send(open_or_copy(path.as_deref(), &advanced)));
+    opened
+        .await
+        .unwrap_or_else(|_| Err(Failure::runtime("a bug has ended the reading of the input")))
+}
+
+fn open_or_copy(path: Option<&Path>, advanced: &watch::Sender<()>) -> Result<File, Failure> {
     let opening = || {
         let file: File = match path {
             None => io::stdin().as_fd().try_clone_to_owned()?.into(),
@@ -42,29 +53,25 @@ pub(super) async fn open(
     if path.is_some() && is_plain && !is_compressed {
         return Ok(file);
     }
-    let input: Box<dyn Read + Send> =
+    let input: Box<dyn Read> =
         if is_compressed { Box::new(MultiGzDecoder::new(file)) } else { Box::new(file) };
-    let mut input = BufReader::new(input);
-    let (sender, copied) = oneshot::channel();
-    // On a separate thread: the runtime waits for its own threads when it stops, and the input may be endless.
-    thread::spawn(move || {
-        sender.send(tempfile::tempfile().and_then(|mut file| {
-            loop {
-                let piece = input.fill_buf()?;
-                let length = piece.len();
-                if length == 0 {
-                    return Ok(file);
-                }
-                file.write_all(piece)?;
-                input.consume(length);
-                // Each piece counts as progress, because a pipe may deliver one line at a time.
-                advanced.send_replace(());
-            }
-        }))
-    });
-    let copied = copied.await.unwrap_or_else(|_| Err(io::Error::other("a bug has ended it")));
     let cannot = "nothing was stored: cannot copy the whole input into a temporary file";
-    copied.map_err(Failure::context(cannot))
+    copy(BufReader::new(input), advanced).map_err(Failure::context(cannot))
+}
+
+fn copy(mut input: impl BufRead, advanced: &watch::Sender<()>) -> io::Result<File> {
+    let mut copy = tempfile::tempfile()?;
+    loop {
+        let piece = input.fill_buf()?;
+        let length = piece.len();
+        if length == 0 {
+            return Ok(copy);
+        }
+        copy.write_all(piece)?;
+        input.consume(length);
+        // Each piece counts as progress, because a pipe may deliver one line at a time.
+        advanced.send_replace(());
+    }
 }
 
 /// A batch of lines. Each fault has the number of its line, counted from 1.

@@ -14,7 +14,6 @@ use super::{FirstKey, Opening, ServedStore};
 use crate::{
     serve::{tests::config, tls::tests::record_events},
     stores::{OpenStore, StoreArg, tests::OpensWith},
-    system::Signals,
 };
 
 /// The number of attempts to open a store, and the number of closes.
@@ -76,7 +75,6 @@ fn opening(first: StoreArg, next: StoreArg) -> Opening {
             target: String::new(),
             pages: String::new(),
         }),
-        signals: Signals::take_over().unwrap(),
         on_started: Box::new(|| {}),
     }
 }
