@@ -130,6 +130,8 @@ impl Etcd {
         shell.args(["--listen-peer-urls", &peer, "--initial-advertise-peer-urls", &peer]);
         shell.args(["--initial-cluster", &members.join(",")]);
         shell.args(flags);
+        // Collects garbage less often than by default, which saves processor time.
+        shell.env("GOGC", "400");
         let started = Watchdog::run(&mut shell, log.map_err(|error| error.to_string())?.into())?;
         *process.lock().unwrap_or_else(PoisonError::into_inner) = Some(started);
         Ok(())
