@@ -48,7 +48,7 @@ impl PetRepository for EtcdStore {
         let HeadRead { head, mut found, revision, .. } = read;
         let version = head.permit_read(self.reads_while_sealed)?;
         if found.len() <= limit && last < head.last_pet {
-            let rest = Range { key: end, limit: all.limit - found.len(), revision, ..all };
+            let rest = Range { key: end, revision, ..all };
             found.extend(self.core.scan(&folder, rest, FAR).await?);
         }
         let pets = found.iter().take(limit).map(|entry| {

@@ -113,13 +113,14 @@ mod tests {
     }
 
     #[test]
-    fn a_conflict_names_the_record() {
+    fn an_equal_record_is_kept_and_a_conflict_names_the_record() {
         let [one, other] = [1, 2].map(|pet| IdempotencyRecord {
             id: IdempotencyId([1; 16]),
             fingerprint: Fingerprint([2; 32]),
             pet: PetId(pet),
             at: Timestamp(100),
         });
+        assert_eq!(Resolution::of_record(Some(&one), &one).unwrap(), Resolution::Keep);
         let refused = Resolution::of_record(Some(&other), &one);
         assert_eq!(conflict(refused), format!("idempotency record {}", "01".repeat(16)));
     }
