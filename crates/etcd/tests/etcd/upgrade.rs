@@ -1,6 +1,14 @@
 //! The upgrade of a store of release 1.2.0, and the head that release 1.2.0 reads afterwards.
 
-use std::{fs, iter, path::Path, sync::Arc, time::Duration};
+use std::{
+    fs, iter,
+    path::Path,
+    sync::{
+        Arc,
+        atomic::{AtomicU32, Ordering},
+    },
+    time::Duration,
+};
 
 use petstore_domain::{
     Archive as _, HighestIds, KeyId, PetId, PetRepository as _, RecordPosition, Timestamp,
@@ -9,7 +17,7 @@ use petstore_etcd::{EtcdConfig, EtcdStore};
 use petstore_storage::{Upgrade, UpgradeMode};
 use petstore_testing::{Etcd, needs};
 use serde_json::Value;
-use tokio::task::JoinSet;
+use tokio::{runtime::Handle, task::JoinSet};
 
 use crate::support::{add, open, page, refusal, url};
 
@@ -91,6 +99,29 @@ async fn one_of_several_concurrent_upgrades_runs_the_step() {
     found.sort();
     assert_eq!(found, [(1, vec![2]), (2, vec![]), (2, vec![]), (2, vec![])]);
     has_everything(&open(&url(&etcd)).await).await;
+}
+
+/// Another upgrade overtakes this one at its first write to the index of records, and a service then deletes the records.
+#[needs(etcd)]
+#[tokio::test(flavor = "multi_thread")]
+async fn an_overtaken_upgrade_writes_nothing() {
+    let etcd = Arc::new(Etcd::start(1).unwrap());
+    restore(&etcd);
+    let (node, runtime, writes) = (Arc::clone(&etcd), Handle::current(), AtomicU32::new(0));
+    let overtake = move |request: &str| {
+        if request.contains("request_put") && writes.fetch_add(1, Ordering::SeqCst) == 1 {
+            runtime.block_on(async {
+                upgraded(&node, UpgradeMode::Force).await;
+                let store = open(&url(&node)).await;
+                store.purge_expired(Timestamp(i64::MAX), 100).await.unwrap();
+            });
+        }
+        false
+    };
+    let proxy = etcd.proxy(overtake).unwrap();
+    let config = EtcdConfig::parse(&format!("etcd://{proxy}/zoo")).unwrap();
+    EtcdStore::upgrade(&config, UpgradeMode::Force).await.unwrap();
+    assert_eq!(etcd.entries("zoo/recorded/").unwrap(), []);
 }
 
 #[needs(etcd)]
