@@ -197,11 +197,14 @@ async fn a_request_waits_for_a_slow_store_for_a_second() {
 async fn a_request_fails_with_the_error_of_the_store() {
     let (store, service) = service(MILLI);
     *store.fails.lock().unwrap() = Some(StoreError::sealed("was handed over"));
-    for outcome in [
-        service.authenticate(&secret(1)).await,
-        service.authenticate_again(&secret(1)).await,
-        service.live_keys().await.map(|_| unreachable!()).map_err(Into::into),
-    ] {
+    let outcomes = async {
+        [
+            service.authenticate(&secret(1)).await,
+            service.authenticate_again(&secret(1)).await,
+            service.live_keys().await.map(|_| unreachable!()).map_err(Into::into),
+        ]
+    };
+    for outcome in timeout(Duration::from_hours(1), outcomes).await.unwrap() {
         let Err(AuthenticationError::Store(error)) = outcome else { panic!("{outcome:?}") };
         assert_eq!(error.to_string(), "the store was handed over");
     }

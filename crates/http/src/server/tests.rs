@@ -230,11 +230,12 @@ async fn a_drain_reports_the_connections_that_it_cuts_off() {
     let listener = listener().await;
     let place = Place::Tcp(listener.local_addr().unwrap());
     let _streams = [place.ask("/readyz").await, place.ask("/readyz").await];
-    let shutdown = async {
+    let are_under_way = async {
         while Arc::strong_count(&under_way) < 3 {
             sleep(Duration::from_millis(1)).await;
         }
     };
+    let shutdown = async { timeout(Duration::from_hours(1), are_under_way).await.unwrap() };
     let began = Instant::now();
     let outcome = server.run(vec![listener.into()], shutdown).await;
     assert_eq!(outcome, DrainOutcome::CutOff { connections: 2 });
