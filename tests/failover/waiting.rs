@@ -56,24 +56,6 @@ fn a_service_waits_for_a_database_server_that_starts_later() {
 
 #[needs(postgres)]
 #[test]
-fn a_store_can_be_moved_after_its_service_waited_for_the_server() {
-    let cluster = stopped_cluster();
-    let (first, next) = (Store::at(&cluster.url("zoo")), Store::sqlite());
-    let server = start(Launch::on(&first).flag("--next-store", &next.url));
-    let client = server.client();
-    cluster.resume().unwrap();
-    wait::until("the service is ready", || client.get("/readyz").anonymous().send().status == 200);
-    let added = add(&client, &pet("late"));
-    let words = ["store", "move", "--yes", "--from", &first.url, "--to", &next.url];
-    crate::support::command::petstore(&words).finish().succeeds();
-    assert_eq!(everything(&client), std::slice::from_ref(&added));
-    let other = add(&client, &pet("later"));
-    server.stop();
-    assert_eq!(everything(&Launch::on(&next).start().client()), [added, other]);
-}
-
-#[needs(postgres)]
-#[test]
 fn a_permanent_failure_ends_the_service_with_its_own_exit_code() {
     let cluster = stopped_cluster();
     let store = Store::at(&cluster.url("nowhere"));

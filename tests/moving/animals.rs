@@ -8,8 +8,7 @@ pub(crate) fn many(count: usize) -> String {
     (0..count).map(|number| line(number) + "\n").collect()
 }
 
-/// Returns animals whose names need care in JSON, CSV and spreadsheets. The tests of `commands/records` in `crates/app`
-/// read and write more names.
+/// Returns animals whose names need care. The tests of `commands/records` in `crates/app` read and write more names.
 pub(crate) fn awkward() -> Vec<Value> {
     let longest = "🐕".repeat(255);
     let names = [

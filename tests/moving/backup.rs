@@ -2,18 +2,16 @@
 
 use std::{fs, os::unix::fs::PermissionsExt as _};
 
-use petstore_testing::needs;
-
 use super::{
     animals::many,
     check::damage_index,
-    commands::{exported, import, made, make, run},
+    commands::{exported, import, make, run},
 };
 use crate::support::{
     catalogue::{self, pet},
     command::petstore,
     server::Launch,
-    store::{Kind, Store},
+    store::Store,
     wait,
 };
 
@@ -68,18 +66,4 @@ fn a_refused_backup_replaces_no_file_and_leaves_none_behind() {
     let words = ["backup", "--store", &store.url, "--to", file.to_str().unwrap()];
     run(&words).fails(1, "the copy is not sound");
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
-}
-
-#[needs(postgres, etcd)]
-#[test]
-fn a_backup_of_a_server_is_refused_and_names_its_own_tool() {
-    for (kind, tool) in
-        [(Kind::Postgres, "pg_dump --format=custom"), (Kind::Etcd, "etcdctl snapshot save")]
-    {
-        let store = made(kind);
-        let file = store.folder().join("copy.db");
-        let done = run(&["backup", "--store", &store.url, "--to", file.to_str().unwrap()]);
-        done.fails(1, &format!("use '{tool} "));
-        assert!(!file.exists());
-    }
 }

@@ -1,41 +1,9 @@
-//! An export and an import keep every animal unchanged. A store is recognized under each of its URLs.
+//! Stores without animals, and stores that are recognized under each of their URLs.
 
 use std::{fs, os::unix::fs::symlink};
 
-use serde_json::Value;
-
-use super::{
-    animals::awkward,
-    commands::{copy, exported, import, made, make, run, verify},
-};
-use crate::support::{
-    catalogue,
-    server::Launch,
-    store::{Kind, Store, on_stores},
-};
-
-fn an_import_of_an_export_holds_what_the_original_holds(kind: Kind) {
-    for format in ["ndjson", "csv"] {
-        let [from, to] = [kind, kind].map(made);
-        let server = Launch::on(&from).start();
-        let client = server.client();
-        for pet in awkward() {
-            assert_eq!(catalogue::add(&client, &pet)["name"], pet["name"]);
-        }
-        let ndjson = exported(&from.url, "ndjson");
-        let pets = ndjson.lines().map(|line| serde_json::from_str(line).unwrap());
-        assert_eq!(pets.collect::<Vec<Value>>(), catalogue::everything(&client));
-        server.stop();
-        let text = exported(&from.url, format);
-        let said = import(&to.url, format, &text).succeeds();
-        let count = awkward().len();
-        assert!(said.starts_with(&format!("added {count} animals, passed over 0 ")), "{said}");
-        assert_eq!(exported(&to.url, format), text);
-        let again = import(&to.url, format, &text).succeeds();
-        assert!(again.starts_with(&format!("added 0 animals, passed over {count} ")), "{again}");
-        assert_eq!(exported(&to.url, format), text);
-    }
-}
+use super::commands::{copy, exported, import, made, make, run, verify};
+use crate::support::store::{Kind, Store, on_stores};
 
 #[test]
 fn a_store_without_animals_is_copied_exported_and_imported() {
@@ -86,8 +54,4 @@ fn one_store_is_recognized_under_each_of_its_urls(kind: Kind) {
     }
 }
 
-on_stores!(
-    lasting:
-    an_import_of_an_export_holds_what_the_original_holds,
-    one_store_is_recognized_under_each_of_its_urls,
-);
+on_stores!(lasting: one_store_is_recognized_under_each_of_its_urls);
