@@ -8,6 +8,5 @@ mod idempotency;
 mod keys;
 mod logs_and_metrics;
 mod openapi;
-mod pages;
 mod starting;
 mod stores;

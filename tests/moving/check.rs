@@ -120,21 +120,6 @@ fn a_damaged_index_of_a_file_is_found() {
     run(&["export", "--store", &sound.url]).succeeds();
 }
 
-#[test]
-fn the_check_warns_of_weak_durability_and_of_foreign_tables_and_triggers() {
-    let store = Store::sqlite();
-    super::commands::make(&store);
-    let said = run(&["check", "--store", &format!("{}?synchronous=normal", store.url)]).succeeds();
-    assert!(said.contains("warning  durability  ") && said.contains("with 1 warning:"), "{said}");
-    store.damage("CREATE TABLE mine (a)");
-    let said = check(&store).succeeds();
-    assert!(said.contains("warning  schema      version 10, and not petstore's: mine\n"), "{said}");
-    store.damage("CREATE TRIGGER own AFTER INSERT ON pet BEGIN SELECT 1; END");
-    let said = check(&store).succeeds();
-    let warning = "not petstore's: mine, own; triggers do not run for what petstore writes";
-    assert!(said.contains(warning), "{said}");
-}
-
 on_stores!(lasting: a_sound_store_is_called_sound);
 
 on_stores!(sql: damaged_rows_and_a_missing_index_are_named);

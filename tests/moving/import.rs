@@ -75,18 +75,6 @@ fn a_hundred_bad_lines_are_shown_and_the_rest_is_counted() {
     assert!(said[101].starts_with("petstore: nothing was stored: 20250 lines are bad"));
 }
 
-fn a_command_that_makes_a_store_says_where(kind: Kind) {
-    let store = Store::new(kind);
-    let words = ["import", "--create", "--store", &store.url];
-    let made = feed(&words, GOOD);
-    let place = if kind == Kind::Postgres { "postgres://" } else { &store.url };
-    assert!(made.stderr.starts_with(&format!("made a new store: {place}")), "{made:?}");
-    made.succeeds();
-    let again = feed(&words, GOOD);
-    assert_eq!(again.stderr, "");
-    again.succeeds();
-}
-
 fn an_import_of_a_bad_file_makes_no_store_and_removes_no_old_one(kind: Kind) {
     let store = Store::new(kind);
     for is_made in [false, true] {
@@ -250,7 +238,6 @@ fn during_an_import_a_service_assigns_identifiers_above_the_identifiers_of_the_f
 
 on_stores!(
     lasting:
-    a_command_that_makes_a_store_says_where,
     an_import_of_a_bad_file_makes_no_store_and_removes_no_old_one,
     #[petstore_testing::needs(quiet)]
     an_addition_beside_a_large_import_waits_for_one_batch_at_most,

@@ -2,7 +2,7 @@
 
 use std::{
     io::{self, ErrorKind, Read, Write},
-    net::{Shutdown, SocketAddr, TcpStream},
+    net::{SocketAddr, TcpStream},
     time::Duration,
 };
 
@@ -62,11 +62,6 @@ impl Raw {
     pub(crate) fn try_send(&mut self, bytes: impl AsRef<[u8]>, limit: Duration) -> bool {
         self.stream.set_write_timeout(Some(limit)).unwrap();
         self.stream.write_all(bytes.as_ref()).is_ok()
-    }
-
-    /// Shuts down the client's direction.
-    pub(crate) fn send_no_more(&mut self) {
-        self.stream.shutdown(Shutdown::Write).unwrap();
     }
 
     /// Reads one answer, and asserts that it keeps every rule.

@@ -136,6 +136,9 @@ mod tests {
         store.execute_batch("CREATE TABLE mine (x); CREATE INDEX theirs ON mine (x)").unwrap();
         assert_eq!(found(false), "Warning: version 10, and not petstore's: mine");
         assert_eq!(found(true), "Warning: version 10, and not petstore's: theirs");
+        store.execute_batch("CREATE TRIGGER own AFTER INSERT ON pet BEGIN SELECT 1; END").unwrap();
+        let also = "mine, own; triggers do not run for what petstore writes";
+        assert_eq!(found(false), format!("Warning: version 10, and not petstore's: {also}"));
         store.execute_batch("DROP TABLE pet").unwrap();
         let missing = "Error: version 10, but missing or changed: pet";
         assert!(found(false).starts_with(missing), "{}", found(false));

@@ -2,8 +2,6 @@
 
 mod identity;
 
-use std::fs;
-
 use serde_json::Value;
 
 use crate::support::{
@@ -155,13 +153,4 @@ fn a_key_is_in_no_log_line_no_refusal_and_no_store() {
         assert!(!holds(&bytes, key));
         assert!(!holds(&store.bytes(), key));
     }
-}
-
-#[test]
-fn a_key_is_in_no_core_dump() {
-    let store = Store::memory();
-    let server = Launch::on(&store).with_limit("-Sc \"$(ulimit -Hc)\"").start();
-    let limits = fs::read_to_string(format!("/proc/{}/limits", server.pid())).unwrap();
-    let core = limits.lines().find_map(|line| line.strip_prefix("Max core file size")).unwrap();
-    assert_eq!(core.split_whitespace().next(), Some("0"), "{limits}");
 }

@@ -165,7 +165,7 @@ fn a_slow_start_is_alive_and_asks_for_more_time() {
     assert_eq!(command::exit(&mut service), Some(0));
 }
 
-/// Nobody writes to the pipe that is the seed file, so the service cannot open it.
+/// No process writes to the pipe that is the seed file, so the service cannot open it.
 #[test]
 fn a_stop_ends_a_slow_start() {
     let (store, listener) = (Store::new(Kind::Memory), TcpListener::bind("127.0.0.1:0").unwrap());

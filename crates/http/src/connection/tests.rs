@@ -218,6 +218,13 @@ async fn the_time_of_a_slow_but_whole_answer_counts_neither_as_idle_nor_for_the_
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_client_of_http_1_0_gets_its_answer_after_it_closes_its_sending_side() {
+    let (mut client, _task) = connect_with(1 << 16, "GET /livez HTTP/1.0\r\n\r\n").await;
+    client.shutdown().await.unwrap();
+    assert!(rest(&mut client).await.starts_with("HTTP/1.0 200 "));
+}
+
+#[tokio::test(start_paused = true)]
 async fn an_incomplete_head_after_pipelined_requests_is_refused() {
     let post = "POST /livez HTTP/1.1\r\nhost: a\r\ncontent-length: 4\r\n\r\nbody";
     let two = LIVE.repeat(2);

@@ -85,6 +85,9 @@ async fn a_static_file_has_one_tag_with_and_without_compression() {
     let whole = ask(&state, request(&Method::GET, "/docs", &[], "")).await;
     let tag = whole.header("etag").unwrap();
     assert_eq!(whole.body, page().content);
+    assert_eq!(whole.header("content-security-policy"), Some("default-src 'none'"));
+    assert_eq!(whole.header("referrer-policy"), Some("no-referrer"));
+    assert_eq!(whole.header("cache-control"), Some("no-cache"));
     for (accepted, coding) in [("br", None), ("gzip", Some("gzip"))] {
         let accept = ("accept-encoding", accepted);
         let answer = ask(&state, request(&Method::GET, "/docs", &[accept], "")).await;
