@@ -26,6 +26,7 @@ mod processes;
 mod programs;
 mod skip;
 mod standby;
+mod time_limit;
 mod watchdog;
 
 pub use binaries::find_program;
@@ -39,3 +40,4 @@ pub use petstore_needs::needs;
 pub use pooler::{Pooler, Pooling};
 pub use ports::free_port;
 pub use skip::{network_or_skip, or_skip_without, say, say_skipped};
+pub use time_limit::limit_time;

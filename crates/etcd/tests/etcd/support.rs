@@ -8,6 +8,7 @@ use petstore_etcd::{EtcdConfig, EtcdStore, OpenSettings};
 use petstore_testing::Etcd;
 
 pub(crate) async fn try_open(url: &str, create: bool) -> Result<EtcdStore, String> {
+    petstore_testing::limit_time();
     let config = EtcdConfig::parse(url).unwrap();
     let settings = OpenSettings { create, ..OpenSettings::default() };
     EtcdStore::open(&config, settings).await.map_err(|error| error.to_string())

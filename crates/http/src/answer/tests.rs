@@ -58,6 +58,7 @@ impl Answer {
 }
 
 fn state(pets: impl PetService + 'static, sunset: GetPetSunset) -> State {
+    petstore_testing::limit_time();
     let ports = ports(pets, MockAuthenticator::accepting(KEY));
     let static_files = vec![page()];
     let limits = Limits { refusal_delay: Duration::ZERO, ..Limits::default() };

@@ -67,6 +67,7 @@ impl KeyStore for Slow {
 
 /// An authenticator with its refresh task, over a store with key 1 whose loads take `takes`.
 fn service(takes: Duration) -> (Arc<Slow>, Arc<KeyRingAuthenticator>) {
+    petstore_testing::limit_time();
     let store = Arc::new(Slow::default());
     *store.keys.lock().unwrap() = vec![key(1)];
     *store.takes.lock().unwrap() = takes;

@@ -61,6 +61,7 @@ fn connect(buffer: usize) -> (DuplexStream, JoinHandle<()>) {
 }
 
 fn state(limits: Limits, ports: Ports) -> Arc<State> {
+    petstore_testing::limit_time();
     let static_files = [("/large", LARGE), ("/medium", MEDIUM)].map(|(path, length)| StaticFile {
         path,
         content: vec![b' '; length].into(),

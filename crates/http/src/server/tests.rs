@@ -193,6 +193,7 @@ impl Setup {
 }
 
 async fn listener() -> TcpListener {
+    petstore_testing::limit_time();
     TcpListener::bind(("127.0.0.1", 0)).await.unwrap()
 }
 

@@ -23,6 +23,7 @@ pub(crate) const SLACK: Duration = Duration::from_secs(15);
 pub(crate) const RECOVERY: Duration = Duration::from_secs(5).saturating_add(SLACK);
 
 pub(crate) async fn open(url: &str) -> PostgresStore {
+    petstore_testing::limit_time();
     PostgresStore::connect(&PostgresConfig::parse(url).unwrap()).await.unwrap()
 }
 
