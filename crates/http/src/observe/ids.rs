@@ -177,7 +177,6 @@ mod tests {
         for sent in [
             String::new(),
             format!("00-{TRACE}-{PARENT}"),
-            format!("00-{TRACE}-{PARENT}-1"),
             format!("00-{TRACE}-{PARENT}-01-"),
             format!("ff-{TRACE}-{PARENT}-01"),
             format!("01-{TRACE}-{PARENT}-01extra"),
