@@ -194,6 +194,7 @@ mod tests {
     use std::path::Path;
 
     use petstore_domain::StoreError;
+    use petstore_storage::SchemaError;
     use rusqlite::ffi;
     use rustix::io::Errno;
 
@@ -255,5 +256,7 @@ mod tests {
         ] {
             assert_eq!(may_pass(explain(errno.into(), Path::new("/x"))), passes, "{errno}");
         }
+        assert!(!may_pass(Reason::Foreign("a song")));
+        assert!(!may_pass(SchemaError::Older { actual: 1, known: 2 }.into()));
     }
 }

@@ -154,6 +154,12 @@ mod tests {
         let setting = "journal_mode is wal, synchronous is normal";
         let risk = format!("{setting}: a power failure may undo the last acknowledged writes");
         assert_eq!(store.inspect().unwrap()[3], Finding::warning("durability", risk));
+        for (synchronous, name) in [(Synchronous::Full, "full"), (Synchronous::Extra, "extra")] {
+            let setting = format!("journal_mode is wal, synchronous is {name}");
+            let lasts = format!("{setting}: what was acknowledged outlasts a power failure");
+            let found = inspect_durability(&place.raw(), synchronous).unwrap();
+            assert_eq!(found, Finding::ok("durability", lasts));
+        }
         let rewrite = |from, to| {
             let sql = "UPDATE sqlite_schema SET sql = replace(sql, ?1, ?2) WHERE name = 'pet_sold'";
             let raw = place.raw();

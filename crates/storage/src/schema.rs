@@ -139,25 +139,3 @@ pub fn require_known(
     }
     Ok(())
 }
-
-#[cfg(test)]
-mod tests {
-    use super::{Step, require_known};
-
-    const STEPS: [Step; 2] = [Step::new(1, 1, "first", ""), Step::new(2, 1, "second", "")];
-
-    #[test]
-    fn a_store_is_opened_up_to_the_newest_known_version() {
-        let release = || Some("9.8.7".to_owned());
-        for oldest in [1, 2] {
-            assert!(require_known(&STEPS, oldest, release).is_ok());
-        }
-        let refusal = require_known(&STEPS, 3, release).unwrap_err().to_string();
-        assert!(refusal.contains("below version 3") && refusal.contains("knows version 2"));
-        assert!(refusal.contains("use petstore 9.8.7 or newer"), "{refusal}");
-        let unnamed = require_known(&STEPS, 3, || None).unwrap_err().to_string();
-        assert!(unnamed.contains("use petstore of a newer release"), "{unnamed}");
-        let older = require_known(&STEPS, 0, release).unwrap_err().to_string();
-        assert!(older.contains("is version 0, older than any") && older.contains("(version 1)"));
-    }
-}

@@ -149,9 +149,7 @@ pub fn decode(text: &str, part: &str) -> Result<String, InvalidUrl> {
     let mut bytes = parts.next().unwrap_or_default().as_bytes().to_vec();
     for part in parts {
         let (digits, rest) = part.split_at_checked(2).ok_or_else(wrong)?;
-        // `from_str_radix` would take a sign.
-        let byte = u8::from_str_radix(digits, 16).ok().filter(|_| !digits.starts_with('+'));
-        bytes.push(byte.ok_or_else(wrong)?);
+        bytes.push(u8::from_str_radix(digits, 16).map_err(|_| wrong())?);
         bytes.extend_from_slice(rest.as_bytes());
     }
     let text = String::from_utf8(bytes).map_err(|_| wrong())?;

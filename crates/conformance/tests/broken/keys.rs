@@ -114,6 +114,16 @@ pub(crate) const FLAWS: &[Flaw] = &[
     Flaw::new("removed keys stay", &[HUNDRED], |it| {
         it.save.edit_input(|(_, _, removed)| removed.clear());
     }),
+    Flaw::new("a save keeps the rights of a stored key", &[HUNDRED], |it| {
+        it.save.replace(|store, (expected, mut changed, removed)| async move {
+            let stored = load_keys(&*store).await?.keys;
+            for key in &mut changed {
+                let before = stored.iter().find(|stored| stored.id == key.id);
+                key.rights = before.map_or(key.rights, |stored| stored.rights);
+            }
+            store.save(expected, changed, removed).await
+        });
+    }),
     Flaw::new("a save stores the last use of its keys", &[USES], |it| {
         it.save.replace(|store, (expected, changed, removed)| async move {
             let uses = changed.iter().filter_map(|key| Some((key.id, key.last_used_at?)));

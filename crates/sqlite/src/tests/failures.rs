@@ -128,7 +128,7 @@ async fn a_file_that_is_truncated_after_it_has_grown_gets_no_write() {
     place.raw().execute_batch(grow).unwrap();
     add(&store).await;
     let file = fs::OpenOptions::new().write(true).open(place.path()).unwrap();
-    for length in [length, 0] {
+    for length in [length, length, 0] {
         file.set_len(length).unwrap();
         let refusal = PetRepository::add(&store, rex(), None).await.unwrap_err().to_string();
         let expected = "petstore.db was truncated while the store was open";

@@ -75,9 +75,11 @@ fn request(number: u8, at: i64) -> IdempotencyRequest {
 /// index on the record's time refuses its second statement, after the animal was inserted.
 #[tokio::test]
 async fn a_refused_addition_fails_alone_and_its_group_takes_one_commit() {
-    for (index, constraint) in
-        [("pet (name)", "pet.name (index own)"), ("idempotency (created_at)", "at (index own)")]
-    {
+    for (index, constraint) in [
+        ("pet (name)", "pet.name (index own)"),
+        ("pet (lower(name))", "index 'own'"),
+        ("idempotency (created_at)", "at (index own)"),
+    ] {
         let place = Place::new();
         let store = place.open();
         place.raw().execute_batch(&format!("CREATE UNIQUE INDEX own ON {index}")).unwrap();
@@ -172,5 +174,10 @@ async fn an_addition_abandoned_while_the_writer_waits_for_the_lock_is_not_writte
     drop(abandoned);
     raw.execute_batch("ROLLBACK").unwrap();
     assert_eq!(add(&store).await.id, PetId(1));
-    assert_eq!(place.count(), 1);
+    assert_eq!((place.count(), store.activity().commits), (1, 1));
+    // Another write is not run either.
+    let release = block_writer(&store).await;
+    drop(begin(store.writer().unwrap().write::<()>(|_| panic!("its caller has left"))));
+    drop(release);
+    add(&store).await;
 }

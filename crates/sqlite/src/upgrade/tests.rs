@@ -303,7 +303,7 @@ fn an_upgrade_sees_what_another_process_has_done_meanwhile() {
     let add: fn(&Connection) =
         |other| other.execute_batch("INSERT INTO pet (name, category_id) VALUES ('', 1)").unwrap();
     for (mode, change, says) in
-        [(UpgradeMode::Run, upgrade, "[]"), (UpgradeMode::Force, add, "refuses animal 2 (")]
+        [(UpgradeMode::Run, upgrade, "[] None"), (UpgradeMode::Force, add, "refuses animal 2 (")]
     {
         let old = Old::new();
         let other = old.raw();
@@ -316,7 +316,8 @@ fn an_upgrade_sees_what_another_process_has_done_meanwhile() {
             other.execute_batch("COMMIT").unwrap();
             upgrading.join().unwrap()
         });
-        let said = upgraded.map_or_else(|refusal| refusal, |it| format!("{:?}", it.steps));
+        let said = upgraded
+            .map_or_else(|refusal| refusal, |it| format!("{:?} {:?}", it.steps, it.saved_to));
         assert!(said.contains(says), "{said}");
         assert!(!old.copy().exists());
     }

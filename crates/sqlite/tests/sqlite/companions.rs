@@ -182,6 +182,7 @@ async fn the_log_of_another_store_is_refused_and_all_files_stay_as_they_are() {
     ] {
         let expected = format!("{} beside it is the log of another store", log.display());
         assert!(refusal.contains(&expected), "{refusal}");
+        assert_eq!(refusal.matches("the store").count(), 1, "{refusal}");
     }
     assert!(place.content() == before);
     // Without the log, the store opens.
@@ -273,6 +274,9 @@ async fn reading_the_log_after_a_crash_adds_no_file() {
     drop(reader);
     drop(snapshot);
     assert!(crashed.content() == before);
+    let written = crash(&crashed);
+    drop(written.open());
+    assert!(written.content().into_keys().eq([written.path()]));
     let reader = SqliteStore::open_read_only(&crashed.config()).unwrap();
     // While another connection has the store open, `-shm` is not removed.
     let other = crashed.raw();

@@ -70,9 +70,11 @@ fn a_store_with_another_schema_version_is_left_untouched() {
         "its schema cannot be used below version 11, and petstore {release} knows version 10; it was left \
          untouched: use petstore 2.0.0 or newer, or the copy or backup that was made before its upgrade"
     );
+    let unnamed = newer.replace("petstore 2.0.0 or newer", "petstore of a newer release");
     for (change, reason) in [
         ("PRAGMA user_version = 6", older),
         ("UPDATE petstore_schema SET version = 9", previous),
+        ("PRAGMA user_version = 11; DELETE FROM petstore_schema", unnamed),
         ("PRAGMA user_version = 11", newer),
     ] {
         let place = Place::new();

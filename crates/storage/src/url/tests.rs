@@ -16,11 +16,11 @@ fn refusal<T>(result: Result<T, InvalidUrl>) -> String {
 
 #[test]
 fn a_url_has_a_credential_hosts_a_name_and_a_query() {
-    let (address, query) = parse("zoo://me%40:p:%25@a,[::1]:1,b:2/na/me?x=1?").unwrap();
+    let (address, query) = parse("zoo://me%40:p:%25@a%2Fb,[::1]:1,b:2/na/me?x=1?").unwrap();
     let Address { user, password, hosts, name } = address;
     assert_eq!((user.as_deref(), password.as_deref()), (Some("me@"), Some("p:%")));
     let shown: Vec<_> = hosts.iter().map(ToString::to_string).collect();
-    assert_eq!(shown, ["a:7", "[::1]:1", "b:2"]);
+    assert_eq!(shown, ["a/b:7", "[::1]:1", "b:2"]);
     assert_eq!((&*name, query.as_deref()), ("na/me", Some("x=1?")));
     let (address, query) = parse("park://me@%2Frun").unwrap();
     assert_eq!((address.user.as_deref(), address.password), (Some("me"), None));

@@ -12,7 +12,7 @@ use petstore_domain::{
 use tokio::time::Instant;
 use tracing::{Level, subscriber::set_default};
 
-use super::{Duration, Monitor};
+use super::{Duration, Monitor, READ_TIMEOUT};
 use crate::{
     answer::ask,
     observe::{
@@ -100,7 +100,9 @@ async fn the_metrics_listener_reports_in_time_that_a_hanging_store_is_not_ready(
 async fn the_metrics_omit_keys_if_they_cannot_be_read_in_time() {
     let named = vec![named("web", Some(1000))];
     let pets = SlowPets { takes: Duration::MAX, ..SlowPets::default() };
+    let began = Instant::now();
     let answer = get("/metrics", pets, Keys { hang: true, named }).await;
+    assert_eq!(began.elapsed(), READ_TIMEOUT);
     let text = String::from_utf8_lossy(answer.body());
     assert!(text.contains("\npetstore_page_cache_pages 0\n"), "{text}");
     assert!(!text.contains("petstore_live_keys") && !text.contains("web"), "{text}");
