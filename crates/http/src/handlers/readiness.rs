@@ -73,9 +73,10 @@ async fn read(pets: &dyn PetService, limit: Duration) -> Outcome {
 #[cfg(test)]
 mod tests {
     use tokio::{task::JoinSet, time::sleep};
+    use tracing::{Level, subscriber::set_default};
 
     use super::*;
-    use crate::{response::error::ErrorCode, state::tests::SlowPets};
+    use crate::{observe::log::tests::Lines, response::error::ErrorCode, state::tests::SlowPets};
 
     const LIMIT: Duration = Duration::from_secs(30);
 
@@ -120,5 +121,18 @@ mod tests {
         let failed = timeout(2 * LIMIT, readiness.check(&pets, LIMIT)).await;
         assert!(began.elapsed() >= LIMIT, "the call waits for another read");
         assert_eq!(failed.unwrap().unwrap_err().code, ErrorCode::Unavailable);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn each_change_of_readiness_is_logged_once() {
+        let (readiness, lines) = (Readiness::default(), Lines::default());
+        let _guard = set_default(lines.clone());
+        for fails in [false, true, true, false, false] {
+            let pets: Arc<dyn PetService> = Arc::new(SlowPets { fails, ..SlowPets::default() });
+            assert_eq!(readiness.check(&pets, LIMIT).await.is_err(), fails);
+            sleep(MAX_AGE).await;
+        }
+        let levels: Vec<_> = lines.take().iter().map(|(level, _)| *level).collect();
+        assert_eq!(levels, [Level::ERROR, Level::INFO]);
     }
 }
