@@ -282,7 +282,6 @@ mod tests {
             "synchronous=off",
             "synchronous=FULL",
             "synchronous=full&",
-            "synchronous=full&cache=shared",
             "synchronous=full&synchronous=full",
             "x?synchronous=full",
         ] {
