@@ -59,13 +59,12 @@ fn a_refused_backup_replaces_no_file_and_leaves_none_behind() {
     run(&words).fails(1, "exists already; a backup replaces no file: name another");
     assert_eq!(fs::read_to_string(&file).unwrap(), "mine");
     let missing = folder.path().join("missing/copy.db");
-    let words = ["backup", "--store", &store.url, "--to", missing.to_str().unwrap()];
-    run(&words).fails(1, ": No such file or directory");
-    let words = ["backup", "--store", &store.url, "--to", "-"];
-    run(&words).fails(2, "cannot go to standard output; name a file");
+    let to_missing = ["backup", "--store", &store.url, "--to", missing.to_str().unwrap()];
+    run(&to_missing).fails(1, ": No such file or directory");
+    let to_stdout = ["backup", "--store", &store.url, "--to", "-"];
+    run(&to_stdout).fails(2, "cannot go to standard output; name a file");
     damage_index(&store);
     fs::remove_file(&file).unwrap();
-    let words = ["backup", "--store", &store.url, "--to", file.to_str().unwrap()];
     run(&words).fails(1, "the copy is not sound");
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
 }

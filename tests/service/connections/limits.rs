@@ -1,6 +1,8 @@
 //! Limits of the system: open files, which connections and the store share, and the queue of a listener.
 
-use std::{fs, net::TcpStream, time::Duration};
+use std::{fs, iter, net::TcpStream, time::Duration};
+
+use socket2::{Domain, SockAddr, Socket, Type};
 
 use crate::support::{
     catalogue::{add, everything, pet},
@@ -64,12 +66,11 @@ fn a_file_limit_that_allows_no_connection_is_reported() {
     assert_eq!(everything(&server.client()).len(), 1);
 }
 
-/// Opens up to `connections` connections to a server that serves only one, until an attempt takes longer than `limit`.
-/// Returns the number of connections in the queue. A connection stays there after its client has closed it.
-fn queued(server: &Server, connections: usize, limit: Duration) -> usize {
+/// Opens up to `many` connections to a server that serves only one, until an attempt fails. Returns the number of
+/// connections in the queue. A connection stays there after its client has closed it.
+fn queued<T>(server: &Server, many: usize, connect: impl Fn() -> Option<T>) -> usize {
     let _served = server.raw();
-    let connect = |_| TcpStream::connect_timeout(&server.address, limit).ok();
-    (0..connections).map_while(connect).count()
+    iter::repeat_with(connect).take(many).map_while(|connected| connected).count()
 }
 
 #[test]
@@ -80,9 +81,20 @@ fn the_backlog_is_the_maximum_of_the_system_or_the_value_of_the_flag() {
         let launch = Launch::on(&Store::memory()).flag("--max-connections", "1");
         launch.flag("--header-timeout", "1h")
     };
-    assert_eq!(queued(&launch().start(), many, wait::LIMIT), many);
+    let tcp = |server: &Server, limit| TcpStream::connect_timeout(&server.address, limit).ok();
+    let long = launch().start();
+    assert_eq!(queued(&long, many, || tcp(&long, wait::LIMIT)), many);
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("http.sock");
+    let listen = format!("unix:{}", path.display());
+    let short = launch().flag("--listen-backlog", "3").flag("--listen", &listen).start();
+    let unix = || {
+        let socket = Socket::new(Domain::UNIX, Type::STREAM, None).unwrap();
+        socket.set_nonblocking(true).unwrap();
+        socket.connect(&SockAddr::unix(&path).unwrap()).ok()
+    };
+    let by_unix = queued(&short, many, unix);
+    let by_tcp = queued(&short, many, || tcp(&short, Duration::from_secs(2)));
     // A full queue takes no further connection, so few of the attempts succeed.
-    let short = launch().flag("--listen-backlog", "3").start();
-    let in_queue = queued(&short, many, Duration::from_secs(2));
-    assert!(in_queue < 10, "{in_queue} connections with a backlog of 3");
+    assert!(by_unix < 10 && by_tcp < 10, "a backlog of 3 holds {by_unix} and {by_tcp}");
 }

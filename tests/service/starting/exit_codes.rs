@@ -79,7 +79,6 @@ fn a_command_with_lost_output_fails() {
         &["store", "copy", "--from", &store.url, "--to", &other.url][..],
         &["store", "verify", "--from", &store.url, "--to", &other.url],
         &["import", "/dev/null", "--store", &store.url],
-        &["export", "--store", &store.url, "--format", "csv"],
         &["keys", "list", "--store", &store.url],
         &["export", "--store", &store.url],
         &["check", "--store", &store.url],

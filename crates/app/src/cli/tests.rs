@@ -235,11 +235,6 @@ fn a_refusal_is_one_line_with_a_remedy() {
              needed, like 127.0.0.1:8080, localhost:8080 or [::1]:8080; try 'petstore serve --help'",
         ),
         (
-            "petstore keys create",
-            "the following required arguments were not provided: <NAME>; \
-             try 'petstore keys create --help'",
-        ),
-        (
             "petstore keys revoke 5x",
             "invalid value '5x' for '<ID|NAME>': neither an identifier nor a name: a key's name is an ASCII \
              letter, then up to 63 ASCII letters, digits, '.', '_' or '-'; try 'petstore keys revoke --help'",
@@ -248,16 +243,6 @@ fn a_refusal_is_one_line_with_a_remedy() {
             "petstore keys revoke 99999999999999999999",
             "invalid value '99999999999999999999' for '<ID|NAME>': \
              the largest identifier is 9223372036854775807; try 'petstore keys revoke --help'",
-        ),
-        // The URL of a store may contain a password, also as a word without its flag.
-        (
-            "petstore serve --store postgres://me:secret@host",
-            "invalid value '…' for '--store <URL>': no database is named; \
-             write postgres://USER:PASSWORD@HOST/DATABASE; try 'petstore serve --help'",
-        ),
-        (
-            "petstore serve postgres://me:secret@host/db",
-            "unexpected argument '…' found; try 'petstore serve --help'",
         ),
     ] {
         assert_eq!(refusal(line), expected);
@@ -323,7 +308,9 @@ fn an_unknown_variable_is_reported_without_its_value() {
     for (name, shown) in [("LISTN", "LISTN"), ("", ""), ("\nX", "\\nX"), ("PORT", "PORT")] {
         assert_eq!(told(&[name]), [format!("PETSTORE_{shown} is not a setting")]);
     }
-    assert_eq!(told(&["1", "2", "3", "4", "5", "6", "7", "8", "9", "10", "11", "12"]).len(), 10);
+    // The known variables precede these in the order of names.
+    let many = ["TA", "TB", "TC", "TD", "TE", "TF", "TG", "TH", "TI", "TJ", "TK", "TL"];
+    assert_eq!(told(&[&known[..], &many].concat()).len(), 10);
     let others = ["HOME", "petstore_listn", "PETSTOREX", "XPETSTORE_LISTN"].map(OsString::from);
     assert_eq!(super::unknown_variables(&definition(), others), [""; 0]);
 }

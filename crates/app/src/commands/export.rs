@@ -73,26 +73,3 @@ fn begin(path: &Path, force: bool) -> Result<PartialFile, Failure> {
     let if_exists = if force { IfExists::Replace } else { IfExists::Refuse("--force replaces it") };
     PartialFile::begin(path, if_exists, Access::Everybody)
 }
-
-#[cfg(test)]
-mod tests {
-    use std::fs;
-
-    use super::begin;
-
-    #[test]
-    fn a_file_created_during_the_export_is_replaced_only_with_force() {
-        for force in [false, true] {
-            let folder = tempfile::tempdir().unwrap();
-            let path = folder.path().join("pets.csv");
-            let mut target = begin(&path, force).unwrap();
-            target.write(b"ours").unwrap();
-            fs::write(&path, "theirs").unwrap();
-
-            assert_eq!(target.finish().is_ok(), force);
-            let expected = if force { "ours" } else { "theirs" };
-            assert_eq!(fs::read_to_string(&path).unwrap(), expected);
-            assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "a partial file is left");
-        }
-    }
-}

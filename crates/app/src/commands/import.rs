@@ -280,7 +280,8 @@ mod tests {
 
     #[tokio::test]
     async fn a_file_that_was_changed_after_its_check_is_refused() {
-        let file = tempfile::NamedTempFile::new().unwrap();
+        // `.gz` is the only extension that may follow that of a format.
+        let file = tempfile::NamedTempFile::with_suffix(".csv.old").unwrap();
         for changed in ["x\n", "{\"id\":5,\"name\":\"Rex\",\"categoryId\":1}\n"] {
             std::fs::write(file.path(), "{\"name\":\"Rex\",\"categoryId\":1}\n").unwrap();
             let mut import = Import::default();

@@ -11,7 +11,9 @@ use tokio::time::{self, timeout};
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    Config, run,
+    Config, first_key,
+    listener::BoundAddress,
+    run,
     service_manager::{extending, ping_every},
     tls::tests::{Files, record_events},
 };
@@ -88,6 +90,15 @@ fn configured(words: &str) -> String {
     let for_tests = (args.seed, args.simulate);
     let log = (args.log_format, args.log);
     format!("{sockets:?} {:?} {stores:?} {for_tests:?} {key:?} {settings:?} {log:?}", args.tls)
+}
+
+#[test]
+fn a_first_key_comes_with_the_pages_that_are_served() {
+    for (flag, pages) in [("", 1), ("--no-docs", 0)] {
+        let address = BoundAddress::tcp("http", ([127, 0, 0, 1], 1).into());
+        let first_key = first_key(&config(&format!("petstore serve {flag}")), &[address]).unwrap();
+        assert_eq!(first_key.pages.matches(" http://127.0.0.1:1/docs ").count(), pages, "{flag}");
+    }
 }
 
 /// Returns the text of a settings file with the same settings as `flags`.

@@ -310,10 +310,10 @@ impl fmt::Debug for OpenStore {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
+    use std::{future, sync::Arc};
 
     use petstore_memory::MemoryStore;
-    use tokio::time::Instant;
+    use tokio::time::{Instant, timeout};
 
     use super::{CLOSE_TIMEOUT, OpenStore};
 
@@ -333,5 +333,7 @@ mod tests {
         store.close().await;
         assert!((CLOSE_TIMEOUT..2 * CLOSE_TIMEOUT).contains(&began.elapsed()));
         drop(used);
+        let store = open().with_close(future::pending());
+        timeout(2 * CLOSE_TIMEOUT, store.close()).await.unwrap();
     }
 }

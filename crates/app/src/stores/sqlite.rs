@@ -246,7 +246,11 @@ mod tests {
             ("sqlite:a?synchronous=extra", "a", Extra, "sqlite:a?synchronous=extra"),
         ] {
             assert_eq!(parse(url), Ok(SqliteConfig { path: path.into(), synchronous }), "{url}");
-            assert_eq!((DRIVER.parse)(url).unwrap().to_string(), shown);
+            let location = (DRIVER.parse)(url).unwrap();
+            assert_eq!(location.to_string(), shown);
+            for path in [location.first_key_path(), location.restore_path()] {
+                assert!(path.unwrap().is_absolute(), "{url}");
+            }
         }
         assert!(DRIVER.summary.contains("; PATH?synchronous=normal|full|extra says "));
     }
@@ -278,8 +282,8 @@ mod tests {
             "synchronous=off",
             "synchronous=FULL",
             "synchronous=full&",
-            "synchronous=full&cache=shared",
             "synchronous=full&synchronous=full",
+            "x?synchronous=full",
         ] {
             let why = parse(&format!("sqlite:a?{parameters}")).unwrap_err();
             assert_eq!(

@@ -203,6 +203,20 @@ mod tests {
     }
 
     #[test]
+    fn a_file_that_appears_meanwhile_is_replaced_only_if_that_is_asked_for() {
+        for (if_exists, kept) in [(IfExists::Replace, "ours"), (IfExists::Refuse("no"), "theirs")] {
+            let folder = tempfile::tempdir().unwrap();
+            let path = folder.path().join("pets.csv");
+            let mut file = PartialFile::begin(&path, if_exists, Access::Everybody).unwrap();
+            file.write(b"ours").unwrap();
+            fs::write(&path, "theirs").unwrap();
+            assert_eq!(file.finish().is_ok(), kept == "ours");
+            assert_eq!(fs::read_to_string(&path).unwrap(), kept);
+            assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "a partial file is left");
+        }
+    }
+
+    #[test]
     fn a_replaced_file_keeps_its_permissions() {
         for mode in [0o600, 0o640, 0o666] {
             let folder = tempfile::tempdir().unwrap();

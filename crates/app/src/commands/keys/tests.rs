@@ -1,8 +1,8 @@
 use std::time::Duration;
 
 use petstore_domain::{
-    ApiKeySecret, CorruptKey, Corruption, KeyId, KeyName, KeyRights, KeySelector, KeyState,
-    KeyStore, MockKeyStore, NewApiKey, StoredKeys, Timestamp, load_keys,
+    ApiKeySecret, CorruptKey, Corruption, KeyChangeError, KeyId, KeyName, KeyRights, KeySelector,
+    KeyState, KeyStore, MockKeyStore, NewApiKey, StoredKeys, Timestamp, load_keys,
 };
 use petstore_memory::MemoryStore;
 
@@ -47,6 +47,8 @@ async fn the_error_names_a_remedy_if_a_name_is_in_use_or_unknown() {
     create(&keys).await;
     let line = runtime(on(&keys, &mut out).create(web(), KeyRights::Full, None).await);
     assert!(line.ends_with("or replace it by 'petstore keys roll web'"), "{line}");
+    let line = super::refused(&web())(KeyChangeError::TooManyOfOneName(9)).to_string();
+    assert!(line.starts_with("9 keys of this name are still live"), "{line}");
     assert_eq!(out.answers, "");
 }
 

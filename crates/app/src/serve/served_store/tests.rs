@@ -111,6 +111,7 @@ async fn a_next_store_is_closed_at_the_end_and_each_time_without_handover_ports(
         .await
         .unwrap();
         served.close().await;
+        assert!(!log.text().contains("took too long to close"), "{}", log.text());
         assert_eq!(log.take("made a new store store=\"test:/place\""), 1);
         let (opened, closed) = next.both();
         assert!(closed == opened || !has_ports && closed + 1 == opened, "{opened} {closed}");
