@@ -61,7 +61,7 @@ pub(super) async fn a_save_takes_a_hundred_keys(store: Store) -> PromiseResult {
     ensure_eq_lists("the keys that were not removed", &all_keys(&store).await?, &expected)
 }
 
-/// Contract: the digests of two keys differ. A removed key may be added again. A save is atomic.
+/// Contract: the digests of two keys differ. One save may remove a key and add it again. A save is atomic.
 pub(super) async fn a_digest_of_another_key_is_refused(store: Store) -> PromiseResult {
     let live = new_key(&store, key(1, "live", 0, None)).await?;
     new_key(&store, key(2, "revoked", 0, None)).await?;
@@ -77,9 +77,8 @@ pub(super) async fn a_digest_of_another_key_is_refused(store: Store) -> PromiseR
         // Not even the first of the two keys was saved.
         ensure_eq_lists("the keys after a refusal", &load(&store).await?.keys, &expected.keys)?;
     }
-    save(&store, vec![], vec![live.id]).await?;
-    let back = ApiKey { id: load(&store).await?.next_id, ..live };
-    save(&store, vec![back.clone()], vec![]).await?;
+    let back = ApiKey { id: expected.next_id, ..live };
+    save(&store, vec![back.clone()], vec![live.id]).await?;
     ensure_eq("the key that came back", &all_keys(&store).await?.last(), &Some(&back))
 }
 
