@@ -154,7 +154,8 @@ async fn a_forced_step_to_2_0_completes_while_a_process_writes() {
             while count < 2_000 && etcd.replace("zoo/head", &before, &written(count)).unwrap() {
                 before = written(count);
                 count += 1;
-                std::thread::sleep(Duration::from_millis(20));
+                // The pauses grow, so that the step succeeds on a slow machine too.
+                std::thread::sleep(Duration::from_millis(20 + u64::from(count)));
             }
             count
         })
