@@ -98,7 +98,6 @@ async fn one_of_several_concurrent_upgrades_runs_the_step() {
 async fn an_interrupted_upgrade_is_continued() {
     let etcd = Etcd::start(1).unwrap();
     restore(&etcd);
-    let old_head = etcd.value("zoo/head").unwrap();
     upgraded(&etcd, UpgradeMode::Force).await;
     let upgraded_head = etcd.value("zoo/store").unwrap();
     // The state before the last transaction, without some entries of the index.
@@ -110,7 +109,6 @@ async fn an_interrupted_upgrade_is_continued() {
     assert!(half.contains("its schema is version 1"), "{half}");
     assert_eq!(upgraded(&etcd, UpgradeMode::Run).await, (1, vec![2]));
     has_everything(&open(&url(&etcd)).await).await;
-    assert_ne!(etcd.value("zoo/head").unwrap(), old_head);
 }
 
 #[needs(etcd)]

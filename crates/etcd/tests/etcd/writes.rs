@@ -106,7 +106,7 @@ async fn a_purge_says_whether_entries_are_left_and_takes_the_largest_entry_of_1_
 
 #[needs(etcd)]
 #[tokio::test]
-async fn only_changed_keys_are_read_again() {
+async fn only_changed_keys_are_read_again_and_a_compacted_snapshot_not_at_all() {
     let etcd = Etcd::start(1).unwrap();
     let store = open(&url(&etcd)).await;
     let key = |seed: u8| new_key(seed).with_id(KeyId(seed.into()));
@@ -139,9 +139,15 @@ async fn only_changed_keys_are_read_again() {
         assert_eq!(changed(Some(unknown)).await.1, [1, 2, 4, 5]);
     }
     assert_eq!(changed(Some(third)).await.1, [5]);
-    // The position is compacted away.
+    let mut snapshot = store.snapshot().await.unwrap();
+    add(&store).await;
+    assert_eq!(snapshot.pets(None, 9).await.unwrap().len(), 1);
+    // The position and the snapshot are compacted away.
     etcd.compact().unwrap();
     assert_eq!(changed(Some(second)).await.1, [1, 2, 4, 5]);
+    let refusal = snapshot.pets(None, 9).await.unwrap_err();
+    let expected = "the store cannot answer: etcd has compacted the snapshot away: start again";
+    assert!(refusal.to_string().starts_with(expected), "{refusal}");
 }
 
 /// There are more keys than one transaction may read, and than one page holds.
