@@ -75,10 +75,8 @@ async fn a_session_has_the_settings_of_its_purpose_and_of_the_url() {
     let name = database.url.rsplit_once('/').unwrap().1;
     for (given, expected) in [("off", "on"), ("remote_apply", "remote_apply")] {
         database.sql(&format!("ALTER DATABASE {name} SET synchronous_commit = {given}")).unwrap();
-        assert_eq!(
-            shown(&connector("pgbouncer=false"), Calls, "synchronous_commit").await,
-            expected
-        );
+        let found = shown(&connector("pgbouncer=false"), Calls, "synchronous_commit").await;
+        assert_eq!(found, expected);
     }
 }
 
@@ -113,10 +111,7 @@ async fn a_recovered_host_is_found_beside_a_silent_host_and_is_tried_first_from_
     });
     let start = Instant::now();
     drop(connector.connect(Calls).await.unwrap());
-    assert!(
-        start.elapsed() < Duration::from_secs(50),
-        "the host was found only after the other one had timed out"
-    );
+    assert!(start.elapsed() < Duration::from_secs(50), "the silent host delayed the other one");
     let tried = || time::timeout(Duration::ZERO, silent.accept());
     assert!(tried().await.is_ok(), "the silent host was not tried");
     connector.connect(Calls).await.unwrap();
