@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use petstore_domain::{Handover, StoreError, StoreState};
 
-use crate::{draft::Draft, head, store::EtcdStore};
+use crate::{draft::Draft, store::EtcdStore};
 
 #[async_trait]
 impl Handover for EtcdStore {
@@ -17,7 +17,6 @@ impl Handover for EtcdStore {
             let is_expected = draft.head.state()?.revision == expected;
             if is_expected {
                 draft.head.set_state(&new);
-                draft.head.version = head::random()?;
             }
             Ok(is_expected)
         };

@@ -50,6 +50,7 @@ pub(crate) async fn find(core: &Core) -> Result<Option<HeadRead>, Reason> {
     let any = Range { limit: 2, ..Range::after(None, &core.keys.prefix) };
     // Read before the heads: if the entries are of a store that is just being created, the head is found below.
     let found = core.range(&any).await?.kvs;
+    // Read before the new head, because an upgrade moves the head.
     let old = core.head_at(&core.keys.old_head(), 0).await?;
     let new = core.head_at(&core.keys.head(), 0).await?;
     let Some(read) = old.filter(|old| old.head.schema < 2).or(new) else {

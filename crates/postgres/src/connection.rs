@@ -58,7 +58,7 @@ pub(crate) struct Connection {
     prepared: Mutex<HashMap<&'static str, Statement>>,
     /// The time limit of each statement, for the server and the network together.
     timeout: Duration,
-    /// `true` if the server warned that the commit of this transaction did not wait for a standby.
+    /// `true` if the server warned that a commit did not wait for a standby. From then on, `commit` fails.
     not_replicated: Arc<AtomicBool>,
     /// Dropping the sender ends the task that moves the bytes, at the latest after [`CLOSE_TIMEOUT`].
     _dropped: oneshot::Sender<()>,
@@ -119,7 +119,6 @@ impl Connection {
 
     /// Begins a transaction with the statement `begin`.
     pub(crate) async fn begin(&self, begin: &str) -> Result<(), StoreFailure> {
-        self.not_replicated.store(false, Ordering::Release);
         match &self.shared_settings {
             None => self.batch(begin).await,
             Some(settings) => self.batch(&format!("{begin}; {settings}")).await,

@@ -121,6 +121,9 @@ mod tests {
         ] {
             let found = durability(settings);
             assert!(found.severity == severity && found.detail.ends_with(end), "{found:?}");
+            let [fsync, pages, ..] = settings;
+            let begin = format!("fsync is {fsync}, full_page_writes is {pages}, ");
+            assert!(found.detail.starts_with(&begin), "{found:?}");
         }
         let unknown = identifiers(Err(StoreFailure::Contention));
         assert!(unknown.severity == Severity::Warning, "{unknown:?}");

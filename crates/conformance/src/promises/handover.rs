@@ -139,7 +139,7 @@ pub(super) async fn a_sealed_store_is_read_by_handles_opened_for_it(
         let list = store.pets.list(query(9, None, None)).await;
         ensure_sealed("a list of a store that is being filled", list)?;
     }
-    change_phase(fixture.store(), OPEN).await?;
+    change_phase(fixture.handle(1), OPEN).await?;
     still_works(fixture.store()).await
 }
 

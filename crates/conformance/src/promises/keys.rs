@@ -62,10 +62,11 @@ pub(super) async fn a_save_takes_a_hundred_keys(store: Store) -> PromiseResult {
     ensure_eq_lists("the keys that were not removed", &all_keys(&store).await?, &expected)
 }
 
-/// Contract: the digests of two keys differ. A removed key may be added again. A save is atomic.
+/// Contract: the digests of two keys differ. A removed key may be added again, also in the save that removes it. A save
+/// is atomic.
 pub(super) async fn a_digest_of_another_key_is_refused(store: Store) -> PromiseResult {
     let live = new_key(&store, key(1, "live", 0, None)).await?;
-    new_key(&store, key(2, "revoked", 0, None)).await?;
+    let revoked = new_key(&store, key(2, "revoked", 0, None)).await?;
     revoke_keys(&*store.keys, by_name("revoked"), at(1)).await?;
     let expected = load(&store).await?;
     // The digests of a live key, of a revoked key, and of the other new key.
@@ -79,8 +80,9 @@ pub(super) async fn a_digest_of_another_key_is_refused(store: Store) -> PromiseR
         ensure_eq_lists("the keys after a refusal", &load(&store).await?.keys, &expected.keys)?;
     }
     save(&store, vec![], vec![live.id]).await?;
-    let back = ApiKey { id: load(&store).await?.next_id, ..live };
-    save(&store, vec![back.clone()], vec![]).await?;
+    let moved = key(2, "moved", 5, None).with_id(expected.next_id);
+    let back = ApiKey { id: KeyId(expected.next_id.0 + 1), ..live };
+    save(&store, vec![moved, back.clone()], vec![revoked.id]).await?;
     ensure_eq("the key that came back", &all_keys(&store).await?.last(), &Some(&back))
 }
 

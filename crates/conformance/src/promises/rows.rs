@@ -141,8 +141,9 @@ pub(super) async fn rows_in_the_place_of_others_are_refused(fixture: Fixture) ->
         let end = write_among_others(store, rows).await?;
         ensure_matches!(about, end, Err(ArchiveError::Conflict { what }) if !what.is_empty());
     }
-    for (about, later) in [("of the same time", 0), ("that is older", -1)] {
-        let rows = Rows { records: vec![changed_record(&content, later)], ..Rows::default() };
+    for (about, later) in [("of its time", [0, 0]), ("older", [-1, -1]), ("in the call", [2, 1])] {
+        let records = later.map(|later| changed_record(&content, later)).to_vec();
+        let rows = Rows { records, ..Rows::default() };
         let end = write_among_others(store, rows).await?;
         let about = format!("another record {about}");
         ensure_matches!(about, end, Err(ArchiveError::Conflict { what }) if !what.is_empty());

@@ -58,8 +58,8 @@ pub trait KeyStore: Send + Sync {
     /// above. An identifier in `removed` without a key is skipped.
     ///
     /// # Errors
-    /// [`StoreError::Refused`] if another key has the digest of a changed key. After another [`StoreError`], the keys
-    /// may or may not be saved.
+    /// [`StoreError::Refused`] if another key, which is not in `removed`, has the digest of a changed key. After another
+    /// [`StoreError`], the keys may or may not be saved.
     async fn save(
         &self,
         expected: KeyRevision,

@@ -67,10 +67,6 @@ fn planned(adds: &[Add], read: &HeadRead) -> (Vec<Outcome>, Changes, i64) {
     (outcomes, changes, head.last_pet)
 }
 
-fn new_head() -> Head {
-    Head::new().unwrap()
-}
-
 /// Returns how many operations etcd counts in a transaction with `ops` and `others` further operations.
 fn counted(ops: &[Op], others: usize) -> usize {
     let nested = ops.iter().map(|op| match op {
@@ -99,7 +95,7 @@ async fn a_second_record_with_the_same_key_replaces_the_first_in_the_same_transa
     // The second request comes from an instance whose clock is two days ahead.
     let both = [9, 2 * 86_400_000].map(|at| (pet(), Some(request(1, &pet(), at))));
     let (adds, _callers) = adds(both.clone()).await;
-    let (outcomes, changes, _) = planned(&adds, &read(new_head(), Vec::new()));
+    let (outcomes, changes, _) = planned(&adds, &read(Head::new().unwrap(), Vec::new()));
     assert!(outcomes.iter().all(|outcome| matches!(outcome, Ok(Added::Created(_)))));
     for (pet, is_put) in [(1, false), (2, true)] {
         let position = request(1, &both[0].0, 9).into_record(PetId(pet)).position();
@@ -110,7 +106,7 @@ async fn a_second_record_with_the_same_key_replaces_the_first_in_the_same_transa
 #[tokio::test]
 async fn a_corrupt_record_or_the_lack_of_a_free_identifier_fails_one_addition_alone() {
     let broken = KeyValue::new(&keys().record(&id(1)), b"[]".to_vec());
-    let mut head = new_head();
+    let mut head = Head::new().unwrap();
     head.last_pet = i64::MAX - 1;
     let rex = pet();
     let requests =

@@ -1,4 +1,4 @@
-//! Instances that write at the same time, and a history that is compacted.
+//! Instances that write at the same time.
 
 use std::{
     iter,
@@ -45,20 +45,4 @@ async fn batches_are_written_beside_an_instance_that_adds_all_the_time() {
     // An instance that adds all the time commits a few groups of up to `WRITERS` additions between two batches.
     let expected = BATCHES..20 * WRITERS * BATCHES;
     assert!(expected.contains(&beside), "{beside} additions beside {BATCHES} batches");
-}
-
-#[needs(etcd)]
-#[tokio::test]
-async fn the_error_for_a_compacted_snapshot_names_the_compaction() {
-    let etcd = Etcd::start(1).unwrap();
-    let store = open(&url(&etcd)).await;
-    add(&store).await;
-    let mut snapshot = store.snapshot().await.unwrap();
-    assert_eq!(snapshot.pets(None, 9).await.unwrap().len(), 1);
-    add(&store).await;
-    etcd.compact().unwrap();
-    let refusal = snapshot.pets(None, 9).await.unwrap_err();
-    let expected = "the store cannot answer: etcd has compacted the snapshot away: start again";
-    assert!(refusal.to_string().starts_with(expected), "{refusal}");
-    assert_eq!(store.snapshot().await.unwrap().pets(None, 9).await.unwrap().len(), 2);
 }

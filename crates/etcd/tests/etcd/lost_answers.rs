@@ -33,7 +33,8 @@ async fn an_addition_with_a_lost_answer_is_written_once_and_acknowledged() {
         puts(request) && lose().is_ok()
     };
     let proxy = etcd.proxy(is_lost).unwrap();
-    let (store, other) = (open(&format!("etcd://{proxy}/zoo")).await, open(&url(&etcd)).await);
+    let store = open(&format!("etcd://{proxy},{proxy}/zoo")).await;
+    let other = open(&url(&etcd)).await;
     assert!(store.was_created() && !other.was_created());
     let mut added = Vec::new();
     for (lost, is_behind) in [(0, false), (1, false), (3, false), (1, true), (2, false), (2, true)]
@@ -43,7 +44,9 @@ async fn an_addition_with_a_lost_answer_is_written_once_and_acknowledged() {
             added.push(add(&other).await);
         }
         lose.store(lost, Ordering::SeqCst);
+        let before = store.version();
         added.push(add(&store).await);
+        assert!(store.version().is_none_or(|now| before != Some(now)), "{lost} {is_behind}");
         assert_eq!(lose.load(Ordering::SeqCst), 0);
         assert_eq!(page(&store).await, added);
     }

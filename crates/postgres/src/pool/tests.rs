@@ -13,17 +13,13 @@ use petstore_testing::{Database, needs};
 use super::{Activity, MAX_TRIES, MAX_WAITING, Pool};
 use crate::{config::PostgresConfig, connector::Connector, error::StoreFailure};
 
-fn pool(port: u16, query: &str) -> Pool {
-    let url = format!("postgres://u:p@127.0.0.1:{port}/d?{query}");
-    Pool::new(Connector::new(&PostgresConfig::parse(&url).unwrap()).unwrap())
-}
-
 #[tokio::test]
 async fn the_calls_that_wait_for_a_connection_have_a_time_limit_and_a_bounded_number() {
     // The listener accepts connections and sends nothing, so no call gets a connection.
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
-    let port = silent.local_addr().unwrap().port();
-    let pool = pool(port, "pool_size=1&pool_timeout=300ms");
+    let address = silent.local_addr().unwrap();
+    let url = format!("postgres://u:p@{address}/d?pool_size=1&pool_timeout=300ms");
+    let pool = Pool::new(Connector::new(&PostgresConfig::parse(&url).unwrap()).unwrap());
 
     let mut context = Context::from_waker(Waker::noop());
     let mut waiting = Vec::new();

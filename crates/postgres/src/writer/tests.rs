@@ -45,14 +45,6 @@ fn attempt(with_key: bool, tries: u32) -> Attempt {
 }
 
 #[test]
-fn an_addition_in_doubt_stays_in_doubt_after_another_failure() {
-    let lost = Failed { failure: StoreFailure::NotReplicated, in_doubt: true };
-    let left = retry(vec![attempt(true, 0)], &lost);
-    let left = retry(left, &Failed { failure: StoreFailure::Contention, in_doubt: false });
-    assert!(left.len() == 1 && left[0].in_doubt);
-}
-
-#[test]
 fn an_addition_is_tried_again_a_few_times_if_nothing_was_committed_and_in_doubt_only_with_a_key() {
     let late = StoreFailure::Deadline(Duration::from_secs(1));
     for (failure, in_doubt, tries, [without_key, with_key]) in [
@@ -67,6 +59,10 @@ fn an_addition_is_tried_again_a_few_times_if_nothing_was_committed_and_in_doubt_
         let is_tried = |with_key| !retry(vec![attempt(with_key, tries)], &failed).is_empty();
         assert_eq!([is_tried(false), is_tried(true)], [without_key, with_key], "{failure} {tries}");
     }
+    // An addition in doubt stays in doubt after another failure.
+    let left = retry(vec![attempt(true, 0)], &Failed { failure: late, in_doubt: true });
+    let left = retry(left, &Failed { failure: StoreFailure::Contention, in_doubt: false });
+    assert!(left.len() == 1 && left[0].in_doubt);
 }
 
 #[test]
@@ -149,22 +145,28 @@ async fn an_addition_is_dropped_if_its_caller_goes_away_while_it_waits_for_the_l
     assert_eq!(database.sql("SELECT count(*) FROM pet").unwrap().trim(), "2");
 }
 
+/// The server ends the session of each try. The sequence counts the tries.
 #[needs(postgres)]
 #[tokio::test]
-async fn a_writer_pauses_before_it_tries_again() {
+async fn a_writer_pauses_before_it_tries_again_and_drops_an_addition_whose_caller_is_gone() {
     let database = Database::create().unwrap();
     let config = PostgresConfig::parse(&database.url).unwrap();
     drop(PostgresStore::connect(&config).await.unwrap());
     let ends = "CREATE FUNCTION ends() RETURNS trigger LANGUAGE plpgsql AS \
-         'BEGIN PERFORM pg_terminate_backend(pg_backend_pid()); RETURN NEW; END'; \
+         'BEGIN PERFORM nextval(''tries''), pg_terminate_backend(pg_backend_pid()); RETURN NEW; END'; \
          CREATE TRIGGER ends BEFORE INSERT ON pet EXECUTE FUNCTION ends()";
     database.sql(ends).unwrap();
-    let pool = Arc::new(Pool::new(Connector::new(&config).unwrap()));
-    let (writer, jobs) = channel(8, None);
-    let (writing, began) = (tokio::spawn(run(pool, Arc::default(), jobs)), Instant::now());
-    let added = writer.add(rex(), None).await;
-    let tried = began.elapsed();
-    assert!(added.is_err() && tried >= RETRY_PAUSE * (MAX_TRIES - 1), "{added:?} {tried:?}");
-    writer.close().await;
-    writing.await.unwrap();
+    for (timeout, tries) in [(None, MAX_TRIES), (Some(RETRY_PAUSE / 2), 1)] {
+        database.sql("DROP SEQUENCE IF EXISTS tries; CREATE SEQUENCE tries").unwrap();
+        let pool = Arc::new(Pool::new(Connector::new(&config).unwrap()));
+        let (writer, jobs) = channel(8, timeout);
+        let (writing, began) = (tokio::spawn(run(pool, Arc::default(), jobs)), Instant::now());
+        let added = writer.add(rex(), None).await;
+        let tried = began.elapsed();
+        assert!(added.is_err() && tried >= RETRY_PAUSE * (tries - 1), "{added:?} {tried:?}");
+        writer.close().await;
+        writing.await.unwrap();
+        let counted = database.sql("SELECT last_value FROM tries").unwrap();
+        assert_eq!(counted.trim(), tries.to_string());
+    }
 }

@@ -97,9 +97,12 @@ async fn a_missing_version_is_corruption_and_nothing_is_added() {
     database.sql("UPDATE petstore_state SET identity = '\\x00'").unwrap();
     let broken = store.state().await.unwrap_err().to_string();
     assert!(broken.contains("1 bytes instead of 16"), "{broken}");
-    database.sql("DELETE FROM petstore_state").unwrap();
-    let listed = PetRepository::list(&store, query(20, None)).await;
-    assert!(matches!(listed, Err(StoreError::Corrupt(_))), "{listed:?}");
+    let short = "UPDATE petstore_state SET identity = version, version = '\\x00'";
+    for sql in [short, "DELETE FROM petstore_state"] {
+        database.sql(sql).unwrap();
+        let listed = PetRepository::list(&store, query(20, None)).await;
+        assert!(matches!(listed, Err(StoreError::Corrupt(_))), "{sql}: {listed:?}");
+    }
     let added = PetRepository::add(&store, new_pet("Rex"), None).await;
     assert!(matches!(added, Err(AddError::Store(StoreError::Corrupt(_)))), "{added:?}");
     assert_eq!(database.sql("SELECT count(*) FROM pet").unwrap().trim(), "0");

@@ -1,8 +1,7 @@
 //! Every call ends, whatever the server or the network does.
 
 use std::{
-    io::ErrorKind,
-    net::{TcpListener, TcpStream},
+    net::TcpListener,
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -95,7 +94,7 @@ async fn the_error_names_a_forgotten_transaction_that_blocks_additions() {
         for failed in [one.unwrap_err(), two.unwrap_err()] {
             assert!(matches!(failed, AddError::Store(StoreError::Unavailable(_))), "{failed:?}");
             let cause = failed.to_string();
-            let named = format!("writes wait for session {pid} of the role ");
+            let named = format!("due to statement timeout; writes wait for session {pid} of ");
             assert!(cause.contains(&named) && cause.matches("session").count() == 2, "{cause}");
             assert!(cause.contains("(forgotten, idle in transaction, its"), "{cause}");
         }
@@ -120,24 +119,6 @@ async fn silent_servers_are_given_up_and_named() {
     let [first, second] =
         [port, other].map(|port| format!("127.0.0.1:{port}: no answer within 700ms"));
     assert!(refusal.contains(&format!("cannot connect ({first}; {second}); check")), "{refusal}");
-}
-
-#[needs(postgres)]
-#[tokio::test(flavor = "multi_thread")]
-async fn a_silent_host_does_not_delay_the_next_host() {
-    let database = Database::create().unwrap();
-    let (silent, port) = silent_server();
-    let url = database.url.replace('@', &format!("@127.0.0.1:{port},"));
-    let began = Instant::now();
-    let store = open(&format!("{url}?connect_timeout=60s")).await;
-    assert!(began.elapsed() < Duration::from_secs(30), "{:?}", began.elapsed());
-    silent.set_nonblocking(true).unwrap();
-    let tried: Vec<TcpStream> = silent.incoming().map_while(Result::ok).collect();
-    assert!(!tried.is_empty(), "the silent host was not tried");
-    // From now on the host that answered is tried first.
-    add(&store, "Rex").await;
-    let waiting = silent.accept().map_err(|error| error.kind());
-    assert_eq!(waiting.unwrap_err(), ErrorKind::WouldBlock, "the silent host was tried again");
 }
 
 #[needs(postgres)]
@@ -194,13 +175,11 @@ async fn a_commit_with_a_lost_answer_adds_one_animal() {
         let is_unavailable =
             matches!(without_key, Err(AddError::Store(StoreError::Unavailable(_))));
         assert!(is_unavailable, "{answer:?}: {without_key:?}");
-        assert_eq!(network.left(), 0);
 
         lose(2);
         let once = request(key, &new_pet("Hasso"));
         let with_key = PetRepository::add(&store, new_pet("Hasso"), Some(once)).await.unwrap();
         assert!(matches!(with_key, Added::Replayed(_)), "{answer:?}: {with_key:?}");
-        assert_eq!(network.left(), 0);
     }
     add(&store, "Last").await;
     let pets = all(&store).await;

@@ -2,7 +2,9 @@
 
 use std::{sync::Arc, time::Duration};
 
-use petstore_domain::{Archive as _, KeyId, PetId, PetRepository, add_key};
+use petstore_domain::{
+    Archive as _, ArchiveError, KeyId, PetId, PetRepository, StoreError, add_key,
+};
 use petstore_postgres::PostgresStore;
 use petstore_storage::Severity;
 use petstore_testing::{Database, needs};
@@ -67,6 +69,16 @@ async fn a_warning_names_a_sequence_behind_the_rows_until_an_addition_raises_it(
     });
     imported.unwrap();
     assert_eq!(all(&store).await.last().unwrap().id, PetId(9001));
+    // An import that waits for the lock while the store is sealed draws no identifier.
+    let seal = "BEGIN; UPDATE petstore_state SET state = 'sealed', other = identity, label = 'x', \
+         revision = revision + 1, changes = changes + 1";
+    let other = session(&database, seal).await;
+    let (refused, ()) = tokio::join!(store.add_new(vec![new_pet("Bello")], None), async {
+        time::sleep(Duration::from_millis(300)).await;
+        other.batch_execute("COMMIT").await.unwrap();
+    });
+    assert!(matches!(refused, Err(ArchiveError::Store(StoreError::Sealed(_)))), "{refused:?}");
+    assert_eq!(database.sql("SELECT last_value FROM pet_id").unwrap().trim(), "9001");
 }
 
 /// The other addition runs in a plain SQL session, which holds the lock of the state's row for one second before it

@@ -72,11 +72,6 @@ impl Proxy {
     pub(crate) fn answer_with(&self, fields: &str) {
         *self.state.error.lock().unwrap() = Some(fields.to_owned());
     }
-
-    /// Returns how many answers are still to be lost.
-    pub(crate) fn left(&self) -> usize {
-        self.state.commits.load(SeqCst)
-    }
 }
 
 /// Forwards until either side ends.

@@ -9,14 +9,14 @@ use std::{
 };
 
 use petstore_domain::{
-    AddError, Archive as _, ArchiveError, KeyChangeError, PetId, PetRepository, Rows, StoreError,
-    WriterRole, add_key,
+    AddError, Archive as _, ArchiveError, KeySelector, KeyStore as _, PetId, PetRepository, Rows,
+    StoreError, WriterRole, add_key, revoke_keys,
 };
 use petstore_postgres::PostgresStore;
 use petstore_testing::{Database, needs};
 use tokio::{task::JoinSet, time};
 
-use crate::support::{add, all, new_key, new_pet, open, request};
+use crate::support::{NOW, add, all, new_key, new_pet, open, request};
 
 /// Returns SQL for a trigger that refuses a row with the name `lion`.
 fn trigger(table: &str, when: &str, state: &str) -> String {
@@ -90,9 +90,17 @@ async fn a_row_that_the_database_refuses_fails_alone_as_refused() {
     assert!(matches!(copied, ArchiveError::OtherPet(PetId(77_000))), "{copied:?}");
     let records = "SELECT count(*) FROM idempotency WHERE pet_id NOT IN (SELECT id FROM pet)";
     assert_eq!(database.sql(records).unwrap().trim(), "0");
-    database.sql(&trigger("api_key", "", "ZZ001").replace("lion", "web")).unwrap();
-    let refused = add_key(&*store, new_key(1, "web")).await;
-    assert!(matches!(refused, Err(KeyChangeError::Store(StoreError::Refused(_)))), "{refused:?}");
+    let web = add_key(&*store, new_key(1, "web")).await.unwrap();
+    let at_commit = trigger("api_key", "DEFERRABLE INITIALLY DEFERRED", "ZZ001");
+    database.sql(&at_commit.replace("lion", "web").replace("INSERT", "UPDATE")).unwrap();
+    for parameters in ["", "?pgbouncer=true"] {
+        let store = open(&format!("{}{parameters}", database.url)).await;
+        let used = store.note_uses(vec![(web.id, NOW)]).await;
+        let revoked = revoke_keys(&store, KeySelector::Id(web.id), NOW).await.map(drop);
+        for refused in [used, revoked] {
+            assert!(matches!(refused, Err(StoreError::Refused(_))), "{parameters}: {refused:?}");
+        }
+    }
     add(&store, "Rex").await;
 }
 
