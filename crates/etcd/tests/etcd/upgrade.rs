@@ -3,7 +3,10 @@
 use std::{
     fs, iter,
     path::Path,
-    sync::{Arc, Once},
+    sync::{
+        Arc, Once,
+        atomic::{AtomicU32, Ordering},
+    },
     time::Duration,
 };
 
