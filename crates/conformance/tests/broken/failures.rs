@@ -21,6 +21,7 @@ async fn a_failure_names_the_first_difference() {
     let flaws: Vec<_> = tables().into_iter().flatten().collect();
     for (what, expected) in [
         ("'add' is Late during an outage", "adding did not end within 500ms"),
+        ("records are out of order", "the rows of a snapshot are out of order"),
         ("only 9,999 animals are added", "how many animals were added: 9999 instead of 10000"),
         (
             "`more` is always false",
@@ -28,8 +29,8 @@ async fn a_failure_names_the_first_difference() {
              (Some(2), 60)",
         ),
         (
-            "a save of a hundred keys is unavailable",
-            "unexpected error: the store cannot answer: the transaction is too large",
+            "noting a hundred uses is an error",
+            "unexpected error: the store refuses it, and will again: the uses are wrong",
         ),
     ] {
         let flaw = flaws.iter().find(|flaw| flaw.what == what).unwrap();

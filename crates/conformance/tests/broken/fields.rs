@@ -89,7 +89,7 @@ pub(crate) const FLAWS: &[Flaw] = &[
     ),
     Flaw::new(
         "a snapshot changes records",
-        &[ORDER, DELETED, EVERYWHERE, FILLS, LATER, MOVERS, OTHERS, REFUSES, WHOLE, WRITTEN],
+        &[ORDER, BATCH, DELETED, EVERYWHERE, FILLS, LATER, MOVERS, OTHERS, REFUSES, WHOLE, WRITTEN],
         |it| snapshots(it, Records(|records| records.iter_mut().for_each(change_record))),
     ),
 ];

@@ -4,7 +4,7 @@ use std::{sync::atomic::Ordering, time::Duration};
 
 use petstore_domain::{
     Added, Archive as _, CatalogueVersion, Handover as _, PetId, PetRepository as _, Phase,
-    StoreState, WriterRole,
+    StoreId, StoreState, WriterRole,
 };
 use tokio::{task::yield_now, time::sleep};
 
@@ -61,12 +61,12 @@ pub(crate) fn flaws() -> Vec<Flaw> {
         for (kind, caught_by) in REFUSED.into_iter().skip(reads) {
             let what = format!("while a store is not open, '{kind}' is {how:?}");
             flaws.push(Flaw::made(what, caught_by, move |it| {
-                it.answer =
-                    Box::new(
-                        move |_, call, state| {
-                            if call == kind && !state.phase.is_open() { how } else { AsUsual }
-                        },
-                    );
+                // A handle that was opened later answers as usual.
+                it.answer = Box::new(move |store, call, state| {
+                    let is_open = state.phase.is_open();
+                    let was_open = store.own.flag.fetch_or(is_open, Ordering::SeqCst);
+                    if was_open && !is_open && call == kind { how } else { AsUsual }
+                });
             }));
         }
         for (mover, applies) in MOVERS {
@@ -166,11 +166,39 @@ pub(crate) const FLAWS: &[Flaw] = &[
         });
     })
     .on_one_thread(),
-    Flaw::new("after a seal, a handle never has a version again", &[SEALS], |it| {
+    Flaw::new("after a seal, a handle keeps its version", &[SEALS], |it| {
         it.own_version = |store, version| {
-            store.own.flag.fetch_or(version.is_none(), Ordering::SeqCst);
-            version.filter(|_| !store.own.flag.load(Ordering::SeqCst))
+            let first = &mut store.own.seen.lock().unwrap().version;
+            let was_sealed = store.own.flag.fetch_or(version.is_none(), Ordering::SeqCst);
+            *first = version.and(first.or(version));
+            if was_sealed { *first } else { version }
         };
+    }),
+    Flaw::new("a snapshot of a store that is not open has no keys", &[REFUSES], |it| {
+        it.snapshot.replace(|store, ()| async move {
+            if store.state().await?.phase.is_open() {
+                return store.snapshot().await;
+            }
+            copied(&store, |rows| rows.keys.clear()).await?.snapshot().await
+        });
+    }),
+    Flaw::new("a refused addition uses up an identifier", &[REFUSES], |it| {
+        it.add.replace(|store, (pet, request)| async move {
+            let added = store.add(pet.clone(), request).await;
+            if added.is_err()
+                && let Added::Created(pet) = unfenced(&store, store.add(pet, None)).await?
+            {
+                let _ = store.delete_pet(pet.id);
+            }
+            added
+        });
+    }),
+    Flaw::new("a new store has taken the place of another", &[REPLACED], |it| {
+        it.state.edit_output(|_, (), state| {
+            if state.revision == 0 {
+                state.phase = Phase::Open { from: Some(StoreId([1; 16])) };
+            }
+        });
     }),
     Flaw::new("a sealed store keeps its version", &[REFUSES, SEALED], |it| {
         it.own_version = |store, version| {

@@ -10,7 +10,7 @@ use petstore_domain::{
 use crate::{
     faults::{Answer, Faults, refuse_equal_names},
     flaw::Flaw,
-    names::{DROPPED, EVERYWHERE, GIVEN, LATER, PAGE, REFUSED, WAITS, WALK},
+    names::{DELETED, DROPPED, EVERYWHERE, GIVEN, LATER, PAGE, REFUSED, WAITS, WALK},
 };
 
 /// Adds each animal under the name that `change` returns.
@@ -99,7 +99,7 @@ pub(crate) const FLAWS: &[Flaw] = &[
         it.list.edit_output(|_, _, list| list.value.pets.retain(|pet| !is_lost(pet.id)));
         it.find.edit_output(|_, id, found| _ = found.value.take_if(|_| is_lost(*id)));
     }),
-    Flaw::new("finding a missing animal panics", &[GIVEN], |it| {
+    Flaw::new("finding a missing animal panics", &[GIVEN, DELETED], |it| {
         it.find.edit_output(|_, id, found| assert!(found.value.is_some(), "no animal {id}"));
     }),
     Flaw::new("an addition blocks its thread", &[WAITS], |it| {

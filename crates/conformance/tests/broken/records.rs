@@ -138,7 +138,7 @@ pub(crate) const FLAWS: &[Flaw] = &[
     .on_one_thread(),
     Flaw::new(
         "a repeat counts as an addition",
-        &[AT_ONCE, DELETED, EXPIRY, MODEL, PURGE, REOPENED, REPLAY, SPARES],
+        &[AT_ONCE, DELETED, MODEL, PURGE, REOPENED, REPLAY, SPARES],
         |it| {
             it.add.edit_output(|_, _, added| {
                 let (Added::Created(pet) | Added::Replayed(pet)) = added;
