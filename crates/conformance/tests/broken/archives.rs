@@ -7,7 +7,7 @@ use petstore_domain::{
     ApiKey, Archive as _, HighestIds, IdempotencyRecord, KeyId, Pet, PetId, RecordPosition,
     Snapshot, StoreCounts, StoreError, Timestamp,
 };
-use tokio::task::yield_now;
+use tokio::task::{coop::consume_budget, yield_now};
 
 use crate::{
     faults::{Faults, Handle},
@@ -53,6 +53,7 @@ pub(crate) enum Part {
 
 impl FaultySnapshot {
     async fn view(&mut self, part: Part) -> Result<&mut dyn Snapshot, StoreError> {
+        consume_budget().await;
         if matches!(self.fault, Live(live) if live == part) {
             self.taken = self.store.snapshot().await?;
         }

@@ -21,7 +21,6 @@ async fn a_failure_names_the_first_difference() {
     let flaws: Vec<_> = tables().into_iter().flatten().collect();
     for (what, expected) in [
         ("'add' is Late during an outage", "adding did not end within 500ms"),
-        ("records are out of order", "the rows of a snapshot are out of order"),
         ("only 9,999 animals are added", "how many animals were added: 9999 instead of 10000"),
         (
             "`more` is always false",

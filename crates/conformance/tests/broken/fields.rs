@@ -50,13 +50,17 @@ pub(crate) const FLAWS: &[Flaw] = &[
             it.find.edit_output(|_, _, found| found.value.iter_mut().for_each(change_pet));
         },
     ),
-    Flaw::new("a replay changes animals", &[MODEL, REPLAY, AT_ONCE, DELETED, REOPENED], |it| {
-        it.add.edit_output(|_, _, added| {
-            if let Added::Replayed(added) = added {
-                change_pet(added);
-            }
-        });
-    }),
+    Flaw::new(
+        "a replay names another animal",
+        &[MODEL, REPLAY, AT_ONCE, DELETED, REOPENED],
+        |it| {
+            it.add.edit_output(|_, _, added| {
+                if let Added::Replayed(added) = added {
+                    added.id.0 += 1;
+                }
+            });
+        },
+    ),
     Flaw::new(
         "a snapshot changes animals",
         &[ORDER, COMPLETE, EVERYWHERE, FILLS, LATER, MOVERS, OTHERS, REFUSES, WHOLE, WRITTEN],

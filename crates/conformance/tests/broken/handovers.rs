@@ -36,6 +36,7 @@ const REFUSED: [(&str, &[&str]); 13] = [
 ];
 
 type Applies = fn(i64, &StoreState) -> bool;
+type Expect = fn(i64, i64) -> i64;
 
 /// Movers whose rows a store refuses, by their revision and the state of the store.
 const MOVERS: [(&str, Applies); 6] = [
@@ -81,6 +82,16 @@ pub(crate) fn flaws() -> Vec<Flaw> {
                 });
             }));
         }
+    }
+    let expected: [(&str, Expect); 2] = [("an older", i64::max), ("a later", i64::min)];
+    for (which, expect) in expected {
+        let what = format!("a change of the state may expect {which} revision");
+        flaws.push(Flaw::made(what, &[REPLACED], move |it| {
+            it.change_state.replace(move |store, (expected, new)| async move {
+                let stored = store.state().await?.revision;
+                store.change_state(expect(expected, stored), new).await
+            });
+        }));
     }
     for kind in ["add", "add once", "add many", "purge", "save", "write animals"] {
         flaws.push(Flaw::made(format!("'{kind}' is a rewrite"), &[REWRITES], move |it| {
@@ -206,18 +217,6 @@ pub(crate) const FLAWS: &[Flaw] = &[
             *last = version.or(*last);
             *last
         };
-    }),
-    Flaw::new("a change of the state may expect an older revision", &[REPLACED], |it| {
-        it.change_state.replace(|store, (expected, new)| async move {
-            let stored = store.state().await?.revision;
-            store.change_state(expected.max(stored), new).await
-        });
-    }),
-    Flaw::new("a change of the state may expect a later revision", &[REPLACED], |it| {
-        it.change_state.replace(|store, (expected, new)| async move {
-            let stored = store.state().await?.revision;
-            store.change_state(expected.min(stored), new).await
-        });
     }),
     Flaw::new("a change of the state compares in another transaction", &[REPLACED], |it| {
         it.change_state.replace(|store, (expected, new)| async move {

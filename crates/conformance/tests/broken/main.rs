@@ -92,8 +92,10 @@ macro_rules! caught {
 
 caught! {
     flaws_of_adding_and_finding_animals_are_caught: pets::FLAWS;
+    changes_of_names_are_caught: pets::flaws().leak();
     flaws_of_listing_animals_are_caught: lists::FLAWS;
     flaws_of_idempotency_are_caught: records::FLAWS;
+    changes_of_requests_are_caught: records::flaws().leak();
     flaws_of_api_keys_are_caught: keys::FLAWS;
     flaws_of_the_version_are_caught: versions::FLAWS;
     flaws_of_identifiers_are_caught: identifiers::FLAWS;
