@@ -17,22 +17,22 @@ use crate::{
     names::{COMPLETE, ELSEWHERE, FILLS, REFUSES, REPLACED, REWRITES, SEALED, SEALS},
 };
 
-/// The calls that a store refuses while it is not open, and promises that notice another answer. The first three calls
-/// are reads.
-const REFUSED: [(&str, &[&str]); 13] = [
-    ("list", &[REFUSES, SEALED, SEALS, ELSEWHERE]),
-    ("find", &[REFUSES]),
-    ("find none", &[REFUSES]),
-    ("add", &[REFUSES, SEALED]),
-    ("add once", &[REFUSES]),
-    ("add many", &[REFUSES]),
-    ("purge", &[REFUSES]),
-    ("save", &[REFUSES]),
-    ("remove", &[REFUSES]),
-    ("note", &[REFUSES]),
-    ("write animals", &[REFUSES]),
-    ("write keys", &[REFUSES]),
-    ("write records", &[REFUSES]),
+/// The calls that a store refuses while it is not open, the promises that notice another answer, and the phase with the
+/// other answer; any if it is empty. The first three calls are reads.
+const REFUSED: [(&str, &[&str], &str); 13] = [
+    ("list", &[REFUSES, SEALED, SEALS, ELSEWHERE], ""),
+    ("find", &[REFUSES], ""),
+    ("find none", &[REFUSES], "sealed"),
+    ("add", &[REFUSES, SEALED], ""),
+    ("add once", &[REFUSES], "filling"),
+    ("add many", &[REFUSES], "sealed"),
+    ("purge", &[REFUSES], "filling"),
+    ("save", &[REFUSES], "sealed"),
+    ("remove", &[REFUSES], "filling"),
+    ("note", &[REFUSES], "sealed"),
+    ("write animals", &[REFUSES], "filling"),
+    ("write keys", &[REFUSES], "sealed"),
+    ("write records", &[REFUSES], "filling"),
 ];
 
 type Applies = fn(i64, &StoreState) -> bool;
@@ -59,14 +59,15 @@ pub(crate) fn flaws() -> Vec<Flaw> {
     let mut flaws = Vec::new();
     for how in [CarriedOut, RefusedAndCarriedOut, Unavailable] {
         let reads = if how == RefusedAndCarriedOut { 3 } else { 0 };
-        for (kind, caught_by) in REFUSED.into_iter().skip(reads) {
+        for (kind, caught_by, phase) in REFUSED.into_iter().skip(reads) {
             let what = format!("while a store is not open, '{kind}' is {how:?}");
             flaws.push(Flaw::made(what, caught_by, move |it| {
                 // A handle that was opened later answers as usual.
                 it.answer = Box::new(move |store, call, state| {
                     let is_open = state.phase.is_open();
                     let was_open = store.own.flag.fetch_or(is_open, Ordering::SeqCst);
-                    if was_open && !is_open && call == kind { how } else { AsUsual }
+                    let is_due = was_open && !is_open && state.phase.parts().0.contains(phase);
+                    if is_due && call == kind { how } else { AsUsual }
                 });
             }));
         }
