@@ -202,7 +202,6 @@ pub(super) async fn a_key_ring_follows_every_change(fixture: Fixture) -> Promise
     ] {
         let what = format!("a ring after {changed:?} and without {removed:?}");
         save(other, changed, removed).await?;
-        store.keys.note_uses(vec![(new(1).id, at(1))]).await?;
         ring.refresh().await?;
         let live =
             all_keys(other).await?.into_iter().filter(|key| key.state(at(0)) == KeyState::Live);

@@ -7,7 +7,7 @@ use petstore_domain::{
     ApiKey, Archive as _, HighestIds, IdempotencyRecord, KeyId, Pet, PetId, RecordPosition,
     Snapshot, StoreCounts, StoreError, Timestamp,
 };
-use tokio::task::yield_now;
+use tokio::task::{coop::consume_budget, yield_now};
 
 use crate::{
     faults::{Faults, Handle},
@@ -53,6 +53,7 @@ pub(crate) enum Part {
 
 impl FaultySnapshot {
     async fn view(&mut self, part: Part) -> Result<&mut dyn Snapshot, StoreError> {
+        consume_budget().await;
         if matches!(self.fault, Live(live) if live == part) {
             self.taken = self.store.snapshot().await?;
         }
@@ -127,76 +128,69 @@ pub(crate) fn snapshots(it: &mut Faults, fault: SnapshotFault) {
     });
 }
 
-pub(crate) const FLAWS: &[Flaw] = &[
-    Flaw::new("a snapshot counts later rows", &[LATER], |it| snapshots(it, Live(Part::Counts))),
-    Flaw::new("a snapshot has later highest identifiers", &[LATER], |it| {
-        snapshots(it, Live(Part::Highest));
-    }),
-    Flaw::new("a snapshot shows later animals", &[LATER], |it| snapshots(it, Live(Part::Pets))),
-    Flaw::new("a snapshot shows later keys", &[LATER], |it| snapshots(it, Live(Part::Keys))),
-    Flaw::new("a snapshot shows later records", &[LATER], |it| {
-        snapshots(it, Live(Part::Records));
-    }),
-    Flaw::new("a snapshot counts one animal too many", &[FRESH, ORDER], |it| {
-        snapshots(it, Counts(|counts| counts.pets += 1));
-    }),
-    Flaw::new("a snapshot counts one key too many", &[FRESH, ORDER], |it| {
-        snapshots(it, Counts(|counts| counts.keys += 1));
-    }),
-    Flaw::new("a snapshot counts one record too many", &[FRESH, ORDER], |it| {
-        snapshots(it, Counts(|counts| counts.records += 1));
-    }),
-    Flaw::new("the highest key of a new store is 0", &[FRESH], |it| {
-        snapshots(it, Highest(|highest| highest.key = highest.key.or(Some(KeyId(0)))));
-    }),
-    Flaw::new("the highest animal of a new store is 0", &[FRESH], |it| {
-        snapshots(it, Highest(|highest| highest.pet = highest.pet.or(Some(PetId(0)))));
-    }),
-    Flaw::new("a batch of records has more rows than its limit", &[ORDER, LATER], |it| {
-        snapshots(it, Limit(Part::Records, |_| u32::MAX));
-    }),
-    Flaw::new("animals of a snapshot follow a batch that is not full", &[ORDER, LATER], |it| {
-        snapshots(it, Limit(Part::Pets, |limit| limit.min(3)));
-    }),
-    Flaw::new("a snapshot fails after a second", &[LATER], |it| {
-        snapshots(it, SnapshotFault::Expires);
-    }),
-    Flaw::new("a snapshot reads the ids of records as text", &[ORDER], |it| {
-        let read_as_text = |records: &mut Vec<IdempotencyRecord>| {
+/// Faults of snapshots, and the promises that must catch them.
+const SNAPSHOTS: &[(&str, &[&str], SnapshotFault)] = &[
+    ("a snapshot counts later rows", &[LATER], Live(Part::Counts)),
+    ("a snapshot has later highest identifiers", &[LATER], Live(Part::Highest)),
+    ("a snapshot shows later animals", &[LATER], Live(Part::Pets)),
+    ("a snapshot shows later keys", &[LATER], Live(Part::Keys)),
+    ("a snapshot shows later records", &[LATER], Live(Part::Records)),
+    ("a snapshot counts too many animals", &[FRESH, ORDER], Counts(|it| it.pets += 1)),
+    ("a snapshot counts too many keys", &[FRESH, ORDER], Counts(|it| it.keys += 1)),
+    ("a snapshot counts too many records", &[FRESH, ORDER], Counts(|it| it.records += 1)),
+    ("a new store has a key", &[FRESH], Highest(|it| it.key = it.key.or(Some(KeyId(0))))),
+    ("a new store has an animal", &[FRESH], Highest(|it| it.pet = it.pet.or(Some(PetId(0))))),
+    ("a batch is above its limit", &[ORDER, LATER], Limit(Part::Records, |_| u32::MAX)),
+    ("animals follow a small batch", &[ORDER, LATER], Limit(Part::Pets, |limit| limit.min(3))),
+    ("a snapshot fails after a second", &[LATER], SnapshotFault::Expires),
+    (
+        "a snapshot reads the ids of records as text",
+        &[ORDER],
+        Records(|records| {
             let bytes = records.iter_mut().flat_map(|record| &mut record.id.0);
             bytes.filter(|byte| !byte.is_ascii()).for_each(|byte| *byte = b'?');
-        };
-        snapshots(it, Records(read_as_text));
-    }),
-    Flaw::new("a snapshot's records are out of order", &[ORDER, LATER], |it| {
-        snapshots(it, Records(|records| records.reverse()));
-    }),
-    Flaw::new("a snapshot leaves out records without an animal", &[ORDER, MOVERS], |it| {
-        let leave_out = |records: &mut Vec<_>| {
-            records.retain(|record: &IdempotencyRecord| record.pet.0 < 70_000);
-        };
-        snapshots(it, Records(leave_out));
-    }),
-    Flaw::new("a snapshot's highest animal identifier is one too low", &[COPIED, DELETED], |it| {
-        let lower = |highest: &mut HighestIds| {
-            highest.pet = highest.pet.map(|PetId(id)| PetId(id - i64::from(id < 1000)));
-        };
-        snapshots(it, Highest(lower));
-    }),
-    Flaw::new("a snapshot's highest key identifier is one too low", &[COPIED], |it| {
-        let lower = |highest: &mut HighestIds| {
-            highest.key = highest.key.map(|KeyId(id)| KeyId(id - i64::from(id < 1000)));
-        };
-        snapshots(it, Highest(lower));
-    }),
-    Flaw::new("a snapshot has at most a million as highest animal identifier", &[COPIED], |it| {
-        snapshots(it, Highest(|highest| highest.pet = highest.pet.min(Some(PetId(1_000_000)))));
-    }),
-    Flaw::new("a snapshot has at most a million as highest key identifier", &[COPIED], |it| {
-        snapshots(it, Highest(|highest| highest.key = highest.key.min(Some(KeyId(1_000_000)))));
-    }),
-    Flaw::new("a write of rows ignores the highest animal identifier", &[COPIED], |it| {
+        }),
+    ),
+    ("records are out of order", &[ORDER, LATER], Records(|records| records.reverse())),
+    (
+        "a snapshot leaves out records without an animal",
+        &[ORDER, MOVERS],
+        Records(|records| records.retain(|record| record.pet.0 < 70_000)),
+    ),
+    (
+        "a snapshot's highest animal identifier is one too low",
+        &[COPIED, DELETED],
+        Highest(|it| it.pet = it.pet.map(|PetId(id)| PetId(id - i64::from(id < 1000)))),
+    ),
+    (
+        "a snapshot forgets that the second key was removed",
+        &[COPIED],
+        Highest(|it| it.key = it.key.map(|KeyId(id)| KeyId(id - i64::from(id == 2)))),
+    ),
+    (
+        "a snapshot has at most a million as highest animal identifier",
+        &[COPIED],
+        Highest(|it| it.pet = it.pet.min(Some(PetId(1_000_000)))),
+    ),
+    (
+        "a snapshot has at most a million as highest key identifier",
+        &[COPIED],
+        Highest(|it| it.key = it.key.min(Some(KeyId(1_000_000)))),
+    ),
+];
+
+/// Returns a flaw for each fault of a snapshot.
+pub(crate) fn flaws() -> Vec<Flaw> {
+    let made = |&(what, caught_by, fault): &(&str, _, _)| {
+        Flaw::made(what.to_owned(), caught_by, move |it| snapshots(it, fault))
+    };
+    SNAPSHOTS.iter().map(made).collect()
+}
+
+pub(crate) const FLAWS: &[Flaw] = &[
+    Flaw::new("the highest animal identifier is kept, but not used", &[COPIED], |it| {
         it.write_rows.edit_input(|(_, rows)| rows.highest.pet = None);
+        snapshots(it, Highest(|highest| highest.pet = Some(PetId(3_000_000))));
     }),
     Flaw::new("a write of rows ignores the highest key identifier", &[COPIED], |it| {
         it.write_rows.edit_input(|(_, rows)| rows.highest.key = None);
@@ -216,6 +210,11 @@ pub(crate) const FLAWS: &[Flaw] = &[
                 |old: &ApiKey, key: &ApiKey| old.id != key.id && old.digest == key.digest;
             rows.keys.retain(|key| !keys.iter().any(|old| is_other(old, key)));
             store.write_rows(writer, rows).await
+        });
+    }),
+    Flaw::new("a write of rows loses the last use of a key", &[WRITTEN], |it| {
+        it.write_rows.edit_input(|(_, rows)| {
+            rows.keys.iter_mut().for_each(|key| key.last_used_at = None);
         });
     }),
     Flaw::new("a write of rows counts no animals", &[WRITTEN], |it| {
@@ -245,6 +244,14 @@ pub(crate) const FLAWS: &[Flaw] = &[
     }),
     Flaw::new("a repeated batch is added again", &[BATCH], |it| {
         it.add_new.edit_input(|(_, request)| *request = None);
+    }),
+    Flaw::new("a repeated batch counts its animals", &[BATCH], |it| {
+        it.add_new.edit_output(|_, (pets, _), added| *added = pets.len() as u64);
+    }),
+    Flaw::new("another batch under one id counts as a repeat", &[BATCH], |it| {
+        it.add_new.replace(|store, (pets, request)| async move {
+            Ok(store.add_new(pets, request).await.unwrap_or_default())
+        });
     }),
     Flaw::new("a batch looks its record up in another transaction", &[BATCH], |it| {
         it.add_new.replace(|store, (pets, mut request)| async move {

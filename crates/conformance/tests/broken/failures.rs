@@ -28,8 +28,8 @@ async fn a_failure_names_the_first_difference() {
              (Some(2), 60)",
         ),
         (
-            "a save of a hundred keys is unavailable",
-            "unexpected error: the store cannot answer: the transaction is too large",
+            "noting a hundred uses is an error",
+            "unexpected error: the store refuses it, and will again: the uses are wrong",
         ),
     ] {
         let flaw = flaws.iter().find(|flaw| flaw.what == what).unwrap();

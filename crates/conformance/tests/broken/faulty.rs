@@ -7,6 +7,7 @@ use petstore_domain::{
     PetRepository, Purged, Rows, SaveOutcome, Snapshot, StoreError, StoreState, StoredKeys,
     Timestamp, Versioned, WriterRole,
 };
+use tokio::task::coop::consume_budget;
 
 use crate::faults::{Call, Faults, Handle, Version};
 
@@ -28,6 +29,8 @@ impl Faulty {
         T: 'static,
         E: From<StoreError> + 'static,
     {
+        // A promise that repeats calls for ever ends after its time limit.
+        consume_budget().await;
         let state = self.handle.state().await?;
         let answer = (self.faults.answer)(&self.handle, kind, &state);
         answer.to(&self.handle, call.run(&self.handle, input)).await

@@ -1,4 +1,5 @@
-//! Flaws of each way in which rows go in and out of a store: each way changes several fields of each row.
+//! Flaws of each way in which rows go in and out of a store: each way changes several fields of each row, or every second
+//! handle fails.
 
 use petstore_domain::{Added, ApiKey, CategoryId, IdempotencyRecord, KeyName, Pet, PetName};
 
@@ -7,13 +8,24 @@ use crate::{
         SnapshotFault::{Keys, Pets, Records},
         snapshots,
     },
+    faults::{Answer, Faults},
     flaw::Flaw,
     names::{
-        AT_ONCE, BATCH, COMPLETE, DELETED, DROPPED, ELSEWHERE, EVERYWHERE, FILLS, GIVEN, HIGHEST,
-        LARGE, LATER, MODEL, MOVERS, OPENED, ORDER, OTHERS, OUTAGE, REFUSED, REFUSES, REOPENED,
-        REPLACED, REPLAY, SEALED, SEALS, WALK, WHOLE, WRITTEN,
+        AT_ONCE, BATCH, COMPLETE, COPIED, DELETED, DROPPED, ELSEWHERE, EQUAL, EVERYWHERE, EXPIRY,
+        FILLS, GIVEN, GROW, HIGHEST, LARGE, LATER, MODEL, MOVERS, ONE_SAVE, OPENED, ORDER, OTHERS,
+        OUTAGE, PAUSE, REFUSED, REFUSES, REOPENED, REPLACED, REPLAY, RING, SEALED, SEALS, SOON,
+        SPARES, TOGETHER, USES, WALK, WHOLE, WRITERS, WRITTEN,
     },
 };
+
+const READS: [&str; 6] = ["find", "find none", "list", "load", "snapshot", "state"];
+
+/// Lets every second handle fail in the calls that `fails` selects.
+fn fail_elsewhere(it: &mut Faults, fails: fn(&str) -> bool) {
+    it.answer = Box::new(move |store, call, _| {
+        if store.is_another() && fails(call) { Answer::Unavailable } else { Answer::AsUsual }
+    });
+}
 
 fn change_pet(pet: &mut Pet) {
     (pet.name, pet.category_id) = (PetName::parse("lost").unwrap(), CategoryId(77));
@@ -33,6 +45,24 @@ fn change_record(record: &mut IdempotencyRecord) {
 
 pub(crate) const FLAWS: &[Flaw] = &[
     Flaw::new(
+        "every second handle fails to read",
+        &[
+            COPIED, DELETED, ELSEWHERE, EQUAL, EVERYWHERE, FILLS, GIVEN, HIGHEST, LATER, MODEL,
+            MOVERS, ONE_SAVE, OPENED, ORDER, OTHERS, REFUSES, REOPENED, REPLACED, RING, SEALED,
+            SEALS, TOGETHER, USES, WALK, WHOLE, WRITTEN,
+        ],
+        |it| fail_elsewhere(it, |call| READS.contains(&call)),
+    ),
+    Flaw::new(
+        "every second handle fails to write",
+        &[
+            AT_ONCE, BATCH, COMPLETE, DELETED, EQUAL, EVERYWHERE, EXPIRY, GIVEN, GROW, HIGHEST,
+            LATER, MODEL, MOVERS, ONE_SAVE, OPENED, PAUSE, REFUSED, REFUSES, REOPENED, REPLAY,
+            RING, SEALED, SEALS, SOON, SPARES, TOGETHER, USES, WALK, WRITERS, WRITTEN,
+        ],
+        |it| fail_elsewhere(it, |call| !READS.contains(&call)),
+    ),
+    Flaw::new(
         "a list changes animals",
         &[
             GIVEN, MODEL, BATCH, COMPLETE, DELETED, DROPPED, ELSEWHERE, EVERYWHERE, FILLS, HIGHEST,
@@ -50,13 +80,17 @@ pub(crate) const FLAWS: &[Flaw] = &[
             it.find.edit_output(|_, _, found| found.value.iter_mut().for_each(change_pet));
         },
     ),
-    Flaw::new("a replay changes animals", &[MODEL, REPLAY, AT_ONCE, DELETED, REOPENED], |it| {
-        it.add.edit_output(|_, _, added| {
-            if let Added::Replayed(added) = added {
-                change_pet(added);
-            }
-        });
-    }),
+    Flaw::new(
+        "a replay names another animal",
+        &[MODEL, REPLAY, AT_ONCE, DELETED, REOPENED],
+        |it| {
+            it.add.edit_output(|_, _, added| {
+                if let Added::Replayed(added) = added {
+                    added.id.0 += 1;
+                }
+            });
+        },
+    ),
     Flaw::new(
         "a snapshot changes animals",
         &[ORDER, COMPLETE, EVERYWHERE, FILLS, LATER, MOVERS, OTHERS, REFUSES, WHOLE, WRITTEN],
@@ -89,7 +123,7 @@ pub(crate) const FLAWS: &[Flaw] = &[
     ),
     Flaw::new(
         "a snapshot changes records",
-        &[ORDER, DELETED, EVERYWHERE, FILLS, LATER, MOVERS, OTHERS, REFUSES, WHOLE, WRITTEN],
+        &[ORDER, BATCH, DELETED, EVERYWHERE, FILLS, LATER, MOVERS, OTHERS, REFUSES, WHOLE, WRITTEN],
         |it| snapshots(it, Records(|records| records.iter_mut().for_each(change_record))),
     ),
 ];

@@ -4,7 +4,7 @@ use std::{sync::atomic::Ordering, time::Duration};
 
 use petstore_domain::{
     Added, Archive as _, CatalogueVersion, Handover as _, PetId, PetRepository as _, Phase,
-    StoreState, WriterRole,
+    StoreId, StoreState, WriterRole,
 };
 use tokio::{task::yield_now, time::sleep};
 
@@ -17,25 +17,26 @@ use crate::{
     names::{COMPLETE, ELSEWHERE, FILLS, REFUSES, REPLACED, REWRITES, SEALED, SEALS},
 };
 
-/// The calls that a store refuses while it is not open, and promises that notice another answer. The first three calls
-/// are reads.
-const REFUSED: [(&str, &[&str]); 13] = [
-    ("list", &[REFUSES, SEALED, SEALS, ELSEWHERE]),
-    ("find", &[REFUSES]),
-    ("find none", &[REFUSES]),
-    ("add", &[REFUSES, SEALED]),
-    ("add once", &[REFUSES]),
-    ("add many", &[REFUSES]),
-    ("purge", &[REFUSES]),
-    ("save", &[REFUSES]),
-    ("remove", &[REFUSES]),
-    ("note", &[REFUSES]),
-    ("write animals", &[REFUSES]),
-    ("write keys", &[REFUSES]),
-    ("write records", &[REFUSES]),
+/// The calls that a store refuses while it is not open, the promises that notice another answer, and the phase with the
+/// other answer; any if it is empty. The first three calls are reads.
+const REFUSED: [(&str, &[&str], &str); 13] = [
+    ("list", &[REFUSES, SEALED, SEALS, ELSEWHERE], ""),
+    ("find", &[REFUSES], ""),
+    ("find none", &[REFUSES], "sealed"),
+    ("add", &[REFUSES, SEALED], ""),
+    ("add once", &[REFUSES], "filling"),
+    ("add many", &[REFUSES], "sealed"),
+    ("purge", &[REFUSES], "filling"),
+    ("save", &[REFUSES], "sealed"),
+    ("remove", &[REFUSES], "filling"),
+    ("note", &[REFUSES], "sealed"),
+    ("write animals", &[REFUSES], "filling"),
+    ("write keys", &[REFUSES], "sealed"),
+    ("write records", &[REFUSES], "filling"),
 ];
 
 type Applies = fn(i64, &StoreState) -> bool;
+type Expect = fn(i64, i64) -> i64;
 
 /// Movers whose rows a store refuses, by their revision and the state of the store.
 const MOVERS: [(&str, Applies); 6] = [
@@ -58,15 +59,16 @@ pub(crate) fn flaws() -> Vec<Flaw> {
     let mut flaws = Vec::new();
     for how in [CarriedOut, RefusedAndCarriedOut, Unavailable] {
         let reads = if how == RefusedAndCarriedOut { 3 } else { 0 };
-        for (kind, caught_by) in REFUSED.into_iter().skip(reads) {
+        for (kind, caught_by, phase) in REFUSED.into_iter().skip(reads) {
             let what = format!("while a store is not open, '{kind}' is {how:?}");
             flaws.push(Flaw::made(what, caught_by, move |it| {
-                it.answer =
-                    Box::new(
-                        move |_, call, state| {
-                            if call == kind && !state.phase.is_open() { how } else { AsUsual }
-                        },
-                    );
+                // A handle that was opened later answers as usual.
+                it.answer = Box::new(move |store, call, state| {
+                    let is_open = state.phase.is_open();
+                    let was_open = store.own.flag.fetch_or(is_open, Ordering::SeqCst);
+                    let is_due = was_open && !is_open && state.phase.parts().0.contains(phase);
+                    if is_due && call == kind { how } else { AsUsual }
+                });
             }));
         }
         for (mover, applies) in MOVERS {
@@ -81,6 +83,16 @@ pub(crate) fn flaws() -> Vec<Flaw> {
                 });
             }));
         }
+    }
+    let expected: [(&str, Expect); 2] = [("an older", i64::max), ("a later", i64::min)];
+    for (which, expect) in expected {
+        let what = format!("a change of the state may expect {which} revision");
+        flaws.push(Flaw::made(what, &[REPLACED], move |it| {
+            it.change_state.replace(move |store, (expected, new)| async move {
+                let stored = store.state().await?.revision;
+                store.change_state(expect(expected, stored), new).await
+            });
+        }));
     }
     for kind in ["add", "add once", "add many", "purge", "save", "write animals"] {
         flaws.push(Flaw::made(format!("'{kind}' is a rewrite"), &[REWRITES], move |it| {
@@ -166,11 +178,39 @@ pub(crate) const FLAWS: &[Flaw] = &[
         });
     })
     .on_one_thread(),
-    Flaw::new("after a seal, a handle never has a version again", &[SEALS], |it| {
+    Flaw::new("after a seal, a handle keeps its version", &[SEALS], |it| {
         it.own_version = |store, version| {
-            store.own.flag.fetch_or(version.is_none(), Ordering::SeqCst);
-            version.filter(|_| !store.own.flag.load(Ordering::SeqCst))
+            let first = &mut store.own.seen.lock().unwrap().version;
+            let was_sealed = store.own.flag.fetch_or(version.is_none(), Ordering::SeqCst);
+            *first = version.and(first.or(version));
+            if was_sealed { *first } else { version }
         };
+    }),
+    Flaw::new("a snapshot of a store that is not open has no keys", &[REFUSES], |it| {
+        it.snapshot.replace(|store, ()| async move {
+            if store.state().await?.phase.is_open() {
+                return store.snapshot().await;
+            }
+            copied(&store, |rows| rows.keys.clear()).await?.snapshot().await
+        });
+    }),
+    Flaw::new("a refused addition uses up an identifier", &[REFUSES], |it| {
+        it.add.replace(|store, (pet, request)| async move {
+            let added = store.add(pet.clone(), request).await;
+            if added.is_err()
+                && let Added::Created(pet) = unfenced(&store, store.add(pet, None)).await?
+            {
+                let _ = store.delete_pet(pet.id);
+            }
+            added
+        });
+    }),
+    Flaw::new("a new store has taken the place of another", &[REPLACED], |it| {
+        it.state.edit_output(|_, (), state| {
+            if state.revision == 0 {
+                state.phase = Phase::Open { from: Some(StoreId([1; 16])) };
+            }
+        });
     }),
     Flaw::new("a sealed store keeps its version", &[REFUSES, SEALED], |it| {
         it.own_version = |store, version| {
@@ -178,18 +218,6 @@ pub(crate) const FLAWS: &[Flaw] = &[
             *last = version.or(*last);
             *last
         };
-    }),
-    Flaw::new("a change of the state may expect an older revision", &[REPLACED], |it| {
-        it.change_state.replace(|store, (expected, new)| async move {
-            let stored = store.state().await?.revision;
-            store.change_state(expected.max(stored), new).await
-        });
-    }),
-    Flaw::new("a change of the state may expect a later revision", &[REPLACED], |it| {
-        it.change_state.replace(|store, (expected, new)| async move {
-            let stored = store.state().await?.revision;
-            store.change_state(expected.min(stored), new).await
-        });
     }),
     Flaw::new("a change of the state compares in another transaction", &[REPLACED], |it| {
         it.change_state.replace(|store, (expected, new)| async move {

@@ -10,7 +10,8 @@ use crate::{
     faults::{Faults, Handle},
     flaw::Flaw,
     names::{
-        COPIED, DIGEST, GIVEN_KEY, HUNDRED, MERGED, MODEL, ONE_SAVE, REVISION, RING, USES, WRITTEN,
+        COPIED, DIGEST, GIVEN_KEY, HUNDRED, MERGED, MODEL, ONE_SAVE, OPENED, REVISION, RING, USES,
+        WRITTEN,
     },
 };
 
@@ -60,11 +61,12 @@ async fn force(
     }
 }
 
-/// Saves over any stored revision if `is_forced` returns `true` for the expected revision and the changed keys.
-fn force_if(it: &mut Faults, is_forced: fn(KeyRevision, &[ApiKey]) -> bool) {
+/// Saves over any stored revision if `is_forced` returns `true` for the expected revision and the changed keys. Answers
+/// with `outcome`.
+fn force_if(it: &mut Faults, outcome: SaveOutcome, is_forced: fn(KeyRevision, &[ApiKey]) -> bool) {
     it.save.replace(move |store, (expected, changed, removed)| async move {
         if is_forced(expected, &changed) {
-            return force(&store, changed, removed).await;
+            return force(&store, changed, removed).await.map(|_| outcome);
         }
         store.save(expected, changed, removed).await
     });
@@ -105,6 +107,9 @@ pub(crate) const FLAWS: &[Flaw] = &[
             old.for_each(|key| key.created_at = Timestamp(0));
         });
     }),
+    Flaw::new("a key with a name of 64 characters is lost", &[GIVEN_KEY], |it| {
+        change_keys(it, |_, keys| keys.retain(|key| key.name.as_str().len() < 64));
+    }),
     Flaw::new("keys are loaded in descending order", &[USES], |it| {
         change_keys(it, |_, keys| keys.reverse());
     }),
@@ -133,14 +138,12 @@ pub(crate) const FLAWS: &[Flaw] = &[
             Ok(saved)
         });
     }),
-    Flaw::new("a save of new keys is not compared with the revision", &[ONE_SAVE], |it| {
-        force_if(it, |_, changed| !changed.is_empty());
-    }),
-    Flaw::new("a removal is not compared with an older revision", &[ONE_SAVE], |it| {
-        force_if(it, |expected, changed| changed.is_empty() && expected.0 > 0);
+    Flaw::new("a removal over an older revision is made", &[ONE_SAVE], |it| {
+        let is_late = |expected: KeyRevision, changed: &[_]| changed.is_empty() && expected.0 > 0;
+        force_if(it, SaveOutcome::Conflict, is_late);
     }),
     Flaw::new("a removal over the revision 0 is not compared", &[ONE_SAVE], |it| {
-        force_if(it, |expected, _| expected.0 == 0);
+        force_if(it, SaveOutcome::Saved, |expected, _| expected.0 == 0);
     }),
     Flaw::new("a save compares the revision in another transaction", &[ONE_SAVE], |it| {
         it.save.replace(|store, (expected, changed, removed)| async move {
@@ -156,8 +159,11 @@ pub(crate) const FLAWS: &[Flaw] = &[
         });
     })
     .on_one_thread(),
-    Flaw::new("the revisions of all stores count from 0", &[REVISION], |it| {
-        mask_revision(it, |_, loaded| loaded.revision.0 & u128::from(u64::MAX));
+    Flaw::new("the keys of all new stores have one revision", &[REVISION], |it| {
+        mask_revision(it, |_, loaded| if loaded.next_id.0 > 1 { loaded.revision.0 } else { 7 });
+    }),
+    Flaw::new("each handle has a revision of its own", &[OPENED], |it| {
+        mask_revision(it, |store, loaded| loaded.revision.0 ^ u128::from(store.number));
     }),
     Flaw::new("the use of a key changes the revision", &[REVISION], |it| {
         mask_revision(it, |_, loaded| {
@@ -222,13 +228,8 @@ pub(crate) const FLAWS: &[Flaw] = &[
             }
         });
     }),
-    Flaw::new("a save of a hundred keys is unavailable", &[HUNDRED], |it| {
-        it.save.replace(|store, (expected, changed, removed)| async move {
-            if changed.len() + removed.len() >= 100 {
-                return Err(StoreError::unavailable("the transaction is too large"));
-            }
-            store.save(expected, changed, removed).await
-        });
+    Flaw::new("a save of a hundred keys leaves the first one out", &[HUNDRED], |it| {
+        it.save.edit_input(|(_, changed, _)| drop(changed.drain(..changed.len() / 100)));
     }),
     Flaw::new("a key with the digest of a live key is skipped", &[DIGEST], |it| {
         skip_digests(it, |key| key.revoked_at.is_none());
@@ -236,8 +237,15 @@ pub(crate) const FLAWS: &[Flaw] = &[
     Flaw::new("a key with the digest of a revoked key is skipped", &[DIGEST], |it| {
         skip_digests(it, |key| key.revoked_at.is_some());
     }),
-    Flaw::new("of two new keys with one digest, the second is skipped", &[DIGEST], |it| {
-        it.save.edit_input(|(_, changed, _)| changed.dedup_by_key(|key| key.digest));
+    Flaw::new("a refused save stores the first of two keys with one digest", &[DIGEST], |it| {
+        it.save.replace(|store, (expected, mut changed, removed)| async move {
+            let saved = store.save(expected, changed.clone(), removed.clone()).await;
+            changed.dedup_by_key(|key| key.digest);
+            if saved.is_err() {
+                let _ = store.save(expected, changed, removed).await;
+            }
+            saved
+        });
     }),
     Flaw::new("a refused save is reported as unavailable", &[DIGEST], |it| {
         it.save.replace(|store, (expected, changed, removed)| async move {
@@ -245,13 +253,11 @@ pub(crate) const FLAWS: &[Flaw] = &[
             saved.map_err(StoreError::unavailable)
         });
     }),
-    Flaw::new("the digest of a removed key stays taken", &[DIGEST], |it| {
-        it.save.replace(|store, (expected, changed, removed)| async move {
+    Flaw::new("a removed key does not come back", &[DIGEST], |it| {
+        it.save.replace(|store, (expected, mut changed, removed)| async move {
             let stored = load_keys(&*store).await?.keys;
             let mut gone = store.notes.keys.lock().unwrap().clone();
-            if changed.iter().any(|key| gone.values().any(|old| old.digest == key.digest)) {
-                return Err(StoreError::refused("the digest is taken"));
-            }
+            changed.retain(|key| gone.values().all(|old| old.digest != key.digest));
             gone.extend(stored.into_iter().map(|key| (key.id, key)));
             gone.retain(|id, _| removed.contains(id));
             store.notes.keys.lock().unwrap().extend(gone);

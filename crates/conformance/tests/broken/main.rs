@@ -45,8 +45,9 @@ fn runtime(one_thread: bool) -> Runtime {
 
 async fn catches(harness: &Arc<dyn Harness>, promise: &Promise) -> bool {
     for _ in 0..MAX_RUNS {
-        if matches!(run(harness, promise).await, Outcome::Broken(_)) {
-            return true;
+        if let Outcome::Broken(failure) = run(harness, promise).await {
+            // A promise that hangs has not noticed the flaw.
+            return !failure.to_string().starts_with("the promise did not end");
         }
     }
     false
@@ -91,14 +92,17 @@ macro_rules! caught {
 
 caught! {
     flaws_of_adding_and_finding_animals_are_caught: pets::FLAWS;
+    changes_of_names_are_caught: pets::flaws().leak();
     flaws_of_listing_animals_are_caught: lists::FLAWS;
     flaws_of_idempotency_are_caught: records::FLAWS;
+    changes_of_requests_are_caught: records::flaws().leak();
     flaws_of_api_keys_are_caught: keys::FLAWS;
     flaws_of_the_version_are_caught: versions::FLAWS;
     flaws_of_identifiers_are_caught: identifiers::FLAWS;
     flaws_of_reopening_are_caught: reopening::FLAWS;
     flaws_during_an_outage_are_caught: outages::FLAWS;
-    flaws_of_snapshots_and_restores_are_caught: archives::FLAWS;
+    flaws_of_snapshots_are_caught: archives::flaws().leak();
+    flaws_of_restores_are_caught: archives::FLAWS;
     flaws_of_handovers_are_caught: handovers::FLAWS;
     flaws_of_writing_rows_are_caught: writes::FLAWS;
     false_declarations_are_caught: declarations::FLAWS;

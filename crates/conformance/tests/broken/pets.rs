@@ -3,22 +3,39 @@
 use std::{sync::atomic::Ordering, thread, time::Duration};
 
 use petstore_domain::{
-    Archive as _, CategoryId, NewPet, PetId, PetName, PetRepository as _, Rows, StoreError,
-    WriterRole,
+    Archive as _, CategoryId, PetId, PetName, PetRepository as _, Rows, StoreError, WriterRole,
 };
 
 use crate::{
     faults::{Answer, Faults, refuse_equal_names},
     flaw::Flaw,
-    names::{DROPPED, EVERYWHERE, GIVEN, LATER, PAGE, REFUSED, WAITS, WALK},
+    names::{DELETED, DROPPED, EVERYWHERE, GIVEN, LATER, PAGE, REFUSED, WAITS, WALK},
 };
 
-/// Adds each animal under the name that `change` returns.
-fn rename(it: &mut Faults, change: fn(&str) -> String) {
-    it.add.replace(move |store, (pet, request)| async move {
-        let name = PetName::parse(change(pet.name.as_str())).unwrap();
-        store.add(NewPet { name, ..pet }, request).await
-    });
+type Rename = fn(&str) -> String;
+
+/// Changes of names by a store.
+const RENAMED: [(&str, Rename); 8] = [
+    ("trimmed of ASCII white space", |name| name.trim_ascii().to_owned()),
+    ("trimmed of other white space", |name| name.trim_matches('\u{3000}').to_owned()),
+    ("cut to 255 bytes", |name| name[..name.floor_char_boundary(255)].to_owned()),
+    ("cut to 765 bytes", |name| name[..name.floor_char_boundary(765)].to_owned()),
+    ("composed", |name| name.replace("e\u{301}", "é")),
+    ("stored without a byte order mark", |name| name.replace('\u{feff}', "")),
+    ("stored without noncharacters", |name| name.replace('\u{ffff}', "\u{fffd}")),
+    ("stored without invisible joiners", |name| name.replace('\u{200d}', "")),
+];
+
+/// Returns a flaw for each change of names.
+pub(crate) fn flaws() -> Vec<Flaw> {
+    let made = |(what, change): (&str, Rename)| {
+        Flaw::made(format!("names are {what}"), &[GIVEN], move |it| {
+            it.add.edit_input(move |(pet, _)| {
+                pet.name = PetName::parse(change(pet.name.as_str())).unwrap();
+            });
+        })
+    };
+    RENAMED.map(made).into()
 }
 
 /// Returns `true` for every thirteenth animal, which is acknowledged and then lost.
@@ -57,30 +74,6 @@ fn record_refused(it: &mut Faults) {
 }
 
 pub(crate) const FLAWS: &[Flaw] = &[
-    Flaw::new("a name is trimmed of ASCII white space", &[GIVEN], |it| {
-        rename(it, |name| name.trim_ascii().to_owned());
-    }),
-    Flaw::new("a name is trimmed of other white space", &[GIVEN], |it| {
-        rename(it, |name| name.trim_matches('\u{3000}').to_owned());
-    }),
-    Flaw::new("a name is cut to 255 bytes", &[GIVEN], |it| {
-        rename(it, |name| name[..name.floor_char_boundary(255)].to_owned());
-    }),
-    Flaw::new("a name of three-byte characters is cut to 255 of them", &[GIVEN], |it| {
-        rename(it, |name| name[..name.floor_char_boundary(3 * 255)].to_owned());
-    }),
-    Flaw::new("the accents of a name are composed", &[GIVEN], |it| {
-        rename(it, |name| name.replace("e\u{301}", "é"));
-    }),
-    Flaw::new("a byte order mark is removed from a name", &[GIVEN], |it| {
-        rename(it, |name| name.replace('\u{feff}', ""));
-    }),
-    Flaw::new("noncharacters in a name are replaced", &[GIVEN], |it| {
-        rename(it, |name| name.replace('\u{ffff}', "\u{fffd}"));
-    }),
-    Flaw::new("invisible joiners are removed from a name", &[GIVEN], |it| {
-        rename(it, |name| name.replace('\u{200d}', ""));
-    }),
     Flaw::new("a category is limited to 32 bits", &[GIVEN], |it| {
         it.add.edit_input(|(pet, _)| {
             let category = pet.category_id.0.clamp(i32::MIN.into(), i32::MAX.into());
@@ -99,7 +92,7 @@ pub(crate) const FLAWS: &[Flaw] = &[
         it.list.edit_output(|_, _, list| list.value.pets.retain(|pet| !is_lost(pet.id)));
         it.find.edit_output(|_, id, found| _ = found.value.take_if(|_| is_lost(*id)));
     }),
-    Flaw::new("finding a missing animal panics", &[GIVEN], |it| {
+    Flaw::new("finding a missing animal panics", &[GIVEN, DELETED], |it| {
         it.find.edit_output(|_, id, found| assert!(found.value.is_some(), "no animal {id}"));
     }),
     Flaw::new("an addition blocks its thread", &[WAITS], |it| {

@@ -8,7 +8,7 @@ use petstore_memory::MemoryStore;
 use tokio::task::yield_now;
 
 use crate::{
-    faults::{Faults, Handle},
+    faults::Faults,
     flaw::Flaw,
     names::{
         AT_ONCE, DELETED, DROPPED, EXPIRY, IDS, MODEL, ORDER, PURGE, REOPENED, REPLAY, SPARES,
@@ -24,26 +24,50 @@ async fn record(store: &MemoryStore, request: &IdempotencyRequest) -> Option<Ide
     records.into_iter().find(counts)
 }
 
-/// Changes the request of an addition.
-fn change_request(it: &mut Faults, change: fn(&Handle, &mut IdempotencyRequest)) {
-    it.add.replace(move |store, (pet, mut request)| async move {
-        if let Some(request) = &mut request {
-            change(&store, request);
-        }
-        store.add(pet, request).await
-    });
-}
+type ChangeRequest = fn(&mut IdempotencyRequest);
+type ClearField = fn(&mut NewPet);
 
-/// Ignores the field of an animal that `clear` sets, when a request is compared with its record.
-fn ignore(it: &mut Faults, clear: fn(&mut NewPet)) {
-    it.add.replace(move |store, (pet, mut request)| async move {
-        let mut cleared = pet.clone();
-        clear(&mut cleared);
-        if let Some(request) = &mut request {
-            request.fingerprint = Fingerprint::new(&cleared);
-        }
-        store.add(pet, request).await
+/// Changes of the request of an addition.
+const REQUESTS: [(&str, &[&str], ChangeRequest); 8] = [
+    ("a record expires a millisecond too late", &[EXPIRY], |it| it.cutoff.0 -= 1),
+    ("a record expires a millisecond too early", &[EXPIRY], |it| it.cutoff.0 += 1),
+    ("a time has 32 bits", &[EXPIRY], |it| it.at.0 = it.at.0.min(i32::MAX.into())),
+    ("the clock of the machine decides", &[EXPIRY], |it| it.cutoff.0 = 1_800_000_000_000),
+    ("the first bit of a record's id is ignored", &[IDS], |it| it.id.0[0] &= !128),
+    ("the last bit of a record's id is ignored", &[IDS], |it| it.id.0[15] &= !1),
+    ("the case of letters in an id is ignored", &[IDS], |it| it.id.0.make_ascii_lowercase()),
+    ("a record's id ends at its first zero byte", &[IDS], |it| {
+        let end = it.id.0.iter().position(|byte| *byte == 0);
+        it.id.0[end.unwrap_or(16)..].fill(0);
+    }),
+];
+
+/// Changes of an animal before its request is compared with the record, so that the record lacks a field.
+const IGNORED: [(&str, ClearField); 3] = [
+    ("name", |pet| pet.name = PetName::parse("Rex").unwrap()),
+    ("category", |pet| pet.category_id = CategoryId(1)),
+    ("status", |pet| pet.status = None),
+];
+
+/// Returns a flaw for each change of a request.
+pub(crate) fn flaws() -> Vec<Flaw> {
+    let requests = REQUESTS.map(|(what, caught_by, change)| {
+        Flaw::made(what.to_owned(), caught_by, move |it| {
+            it.add.edit_input(move |(_, request)| request.iter_mut().for_each(change));
+        })
     });
+    let ignored = IGNORED.map(|(field, clear)| {
+        let what = format!("an animal with another {field} counts as a repeat");
+        Flaw::made(what, &[EXPIRY], move |it| {
+            it.add.edit_input(move |(pet, request)| {
+                let Some(request) = request else { return };
+                let mut cleared = pet.clone();
+                clear(&mut cleared);
+                request.fingerprint = Fingerprint::new(&cleared);
+            });
+        })
+    });
+    requests.into_iter().chain(ignored).collect()
 }
 
 /// Makes replays read the row of the animal. With `needs_row`, a replay fails without the row.
@@ -60,47 +84,17 @@ fn replay_rows(it: &mut Faults, needs_row: bool) {
 }
 
 pub(crate) const FLAWS: &[Flaw] = &[
-    Flaw::new("a record expires a millisecond too late", &[EXPIRY], |it| {
-        change_request(it, |_, request| request.cutoff.0 -= 1);
-    }),
-    Flaw::new("a record expires a millisecond too early", &[EXPIRY], |it| {
-        change_request(it, |_, request| request.cutoff.0 += 1);
-    }),
-    Flaw::new("the time of a record has 32 bits", &[EXPIRY], |it| {
-        change_request(it, |_, request| request.at.0 = request.at.0.min(i32::MAX.into()));
-    }),
-    Flaw::new("records expire by the clock of the machine", &[EXPIRY], |it| {
-        change_request(it, |_, request| request.cutoff = Timestamp(1_800_000_000_000));
-    }),
-    Flaw::new("an animal with another name counts as a repeat", &[EXPIRY], |it| {
-        ignore(it, |pet| pet.name = PetName::parse("Rex").unwrap());
-    }),
-    Flaw::new("an animal of another category counts as a repeat", &[EXPIRY], |it| {
-        ignore(it, |pet| pet.category_id = CategoryId(1));
-    }),
-    Flaw::new("an animal with another status counts as a repeat", &[EXPIRY], |it| {
-        ignore(it, |pet| pet.status = None);
-    }),
-    Flaw::new("the first bit of a record's id is ignored", &[IDS], |it| {
-        change_request(it, |_, request| request.id.0[0] &= !128);
-    }),
-    Flaw::new("the last bit of a record's id is ignored", &[IDS], |it| {
-        change_request(it, |_, request| request.id.0[15] &= !1);
-    }),
-    Flaw::new("ids of records that differ only in the case of letters are equal", &[IDS], |it| {
-        change_request(it, |_, request| request.id.0.make_ascii_lowercase());
-    }),
-    Flaw::new("a record's id ends at its first zero byte", &[IDS], |it| {
-        change_request(it, |_, request| {
-            if let Some(end) = request.id.0.iter().position(|byte| *byte == 0) {
-                request.id.0[end..].fill(0);
-            }
-        });
-    }),
     Flaw::new(
         "a handle knows only its own records",
         &[WRITTEN, ORDER, REOPENED, AT_ONCE, EXPIRY],
-        |it| change_request(it, |store, request| request.id.0[0] ^= 100 + store.number),
+        |it| {
+            it.add.replace(|store, (pet, mut request)| async move {
+                if let Some(request) = &mut request {
+                    request.id.0[0] ^= 100 + store.number;
+                }
+                store.add(pet, request).await
+            });
+        },
     ),
     Flaw::new("a reused idempotency key is a failure of the store", &[EXPIRY], |it| {
         it.add.replace(|store, (pet, request)| async move {
@@ -138,7 +132,7 @@ pub(crate) const FLAWS: &[Flaw] = &[
     .on_one_thread(),
     Flaw::new(
         "a repeat counts as an addition",
-        &[AT_ONCE, DELETED, EXPIRY, MODEL, PURGE, REOPENED, REPLAY, SPARES],
+        &[AT_ONCE, DELETED, MODEL, PURGE, REOPENED, REPLAY, SPARES],
         |it| {
             it.add.edit_output(|_, _, added| {
                 let (Added::Created(pet) | Added::Replayed(pet)) = added;

@@ -17,11 +17,18 @@ pub(crate) const FLAWS: &[Flaw] = &[
     Flaw::new("a key is lost by reopening", &[REOPENED, WRITTEN], |it| {
         it.reopened = Some(Box::new(|rows, _| drop(rows.keys.pop())));
     }),
-    Flaw::new("a restart opens a sealed store", &[REFUSES, REPLACED], |it| {
-        it.reopened = Some(Box::new(|_, state| state.phase = Phase::Open { from: None }));
+    Flaw::new("a restart opens a store that is being filled", &[REFUSES, REPLACED], |it| {
+        it.reopened = Some(Box::new(|_, state| {
+            if matches!(state.phase, Phase::Filling { .. }) {
+                state.phase = Phase::Open { from: None };
+            }
+        }));
     }),
     Flaw::new("a restart changes the identity", &[REPLACED], |it| {
         it.reopened = Some(Box::new(|_, state| state.id = StoreId([99; 16])));
+    }),
+    Flaw::new("each handle has an identity of its own", &[OPENED], |it| {
+        it.state.edit_output(|store, (), state| state.id.0[0] ^= store.number);
     }),
     Flaw::new("two callers create a store each", &[OPENED], |it| it.made_twice = true),
     Flaw::new("animals that another process adds do not show", &[ELSEWHERE], |it| {

@@ -7,13 +7,13 @@ use std::{
     time::{Duration, Instant},
 };
 
-use petstore_domain::{PetRepository as _, StoreError, Versioned};
+use petstore_domain::{PetRepository as _, Versioned};
 use tokio::task::yield_now;
 
 use crate::{
     faults::{Handle, Version},
     flaw::{Flaw, Seen},
-    names::{ELSEWHERE, EQUAL, EVERYWHERE, NEVER_BACK, PAUSE, SOON, TOGETHER, VERSION},
+    names::{ELSEWHERE, EQUAL, EVERYWHERE, NEVER_BACK, PAUSE, SOON, VERSION},
 };
 
 /// The lower 32 bits of a version, which are enough for the changes of a test.
@@ -41,14 +41,6 @@ fn after_pause(store: &Handle, now: Version) -> Version {
 }
 
 pub(crate) const FLAWS: &[Flaw] = &[
-    Flaw::new("the fifth addition by a handle fails", &[EQUAL, TOGETHER], |it| {
-        it.add.replace(|store, (pet, request)| async move {
-            if store.own.count.fetch_add(1, Ordering::Relaxed) == 4 {
-                return Err(StoreError::refused("no more").into());
-            }
-            store.add(pet, request).await
-        });
-    }),
     Flaw::new("two of three calls of `version` take 55 ms", &[VERSION], |it| {
         it.own_version = |store, version| {
             if store.own.count.fetch_add(1, Ordering::Relaxed) % 3 > 0 {

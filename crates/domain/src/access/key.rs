@@ -250,8 +250,6 @@ mod tests {
             let key = key(expires_at, revoked_at, None);
             assert_eq!(key.state(Timestamp(100)), state, "{expires_at:?} {revoked_at:?}");
         }
-        let new = tests::key(1, "web", None);
-        assert_eq!((new.revoked_at, new.last_used_at), (None, None));
         assert_eq!(key(Some(99), Some(50), None).ended_at(Timestamp(100)), Some(Timestamp(50)));
     }
 

@@ -63,8 +63,6 @@ pub struct InvalidPetName(String);
 
 #[cfg(test)]
 mod tests {
-    use proptest::prelude::*;
-
     use super::PetName;
 
     #[test]
@@ -102,16 +100,6 @@ mod tests {
             ),
         ] {
             assert_eq!(PetName::parse(&*text).unwrap_err().to_string(), rules, "{text:?}");
-        }
-    }
-
-    proptest! {
-        #[test]
-        fn a_name_is_accepted_exactly_when_the_rule_holds(text in "\\PC{0,300}|[\\s\\PC]{0,10}|.{0,4}") {
-            let rule = (1..=255).contains(&text.chars().count())
-                && text.chars().any(|c| !c.is_whitespace())
-                && !text.chars().any(|c| matches!(c, '\0'..='\u{1f}' | '\u{7f}'..='\u{9f}'));
-            prop_assert_eq!(PetName::parse(text).is_ok(), rule);
         }
     }
 }

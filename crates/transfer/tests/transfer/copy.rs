@@ -156,6 +156,9 @@ async fn a_target_with_a_state_is_open_again_after_the_copy() {
         assert_eq!(to.delete_pet(PetId(4)), fault == Fault::GrowsBeforeClaim);
     }
     assert_eq!(held(&*to).await.0.len(), 2, "the refused copies have written");
+    let other = Faulty::new(&store(), &from, Fault::FailsToOpen);
+    let lost = copy_with_states(&from, &*other).await.unwrap_err().to_string();
+    assert_eq!(lost, "the target: the store cannot answer: the answer is lost");
 }
 
 #[tokio::test]

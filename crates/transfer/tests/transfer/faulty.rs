@@ -113,7 +113,7 @@ impl Handover for Faulty {
 
     async fn change_state(&self, expected: i64, new: StoreState) -> Result<bool, StoreError> {
         let lost = || Err(StoreError::unavailable("the answer is lost"));
-        if matches!(new.phase, Phase::Open { from: Some(_) }) {
+        if new.phase.is_open() {
             if self.is_due(Fault::OpensWithoutAnswer) {
                 self.store.change_state(expected, new).await?;
                 return lost();

@@ -112,6 +112,7 @@ struct Opener(StorePorts, Instant);
 impl NextStoreOpener for Opener {
     async fn open(&self) -> Result<StorePorts, StoreError> {
         let is_there = self.1 <= Instant::now();
+        self.0.handover.state().await?;
         if is_there { Ok(self.0.clone()) } else { Err(StoreError::unavailable("missing")) }
     }
 }

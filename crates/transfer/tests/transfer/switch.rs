@@ -67,7 +67,8 @@ async fn a_frozen_next_store_does_not_delay_the_return_to_the_first_one() {
     let stores = both(0).await;
     let state = Faulty::new(&stores.new, &stores.old, Fault::Freezes);
     let to = StorePorts { handover: state.clone(), ..stores.to.clone() };
-    let both = service(&stores.from, &to).await;
+    state.is_frozen.store(true, Ordering::SeqCst);
+    let both = timeout(Duration::from_secs(2), service(&stores.from, &to)).await.unwrap();
     // The metric shows a store that does not answer, also while it is not needed.
     for (is_frozen, millis) in [(true, 1_600), (false, 2_100)] {
         state.is_frozen.store(is_frozen, Ordering::SeqCst);
