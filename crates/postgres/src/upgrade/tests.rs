@@ -36,6 +36,7 @@ fn config(database: &Database) -> PostgresConfig {
 
 /// Returns a store of the first version with one animal.
 async fn old() -> Database {
+    petstore_testing::limit_time();
     let database = Database::create().unwrap();
     let connector = Connector::new(&config(&database)).unwrap();
     let connection = connector.connect(Purpose::Archive).await.unwrap();

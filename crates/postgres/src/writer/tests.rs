@@ -149,6 +149,7 @@ async fn an_addition_is_dropped_if_its_caller_goes_away_while_it_waits_for_the_l
 #[needs(postgres)]
 #[tokio::test]
 async fn a_writer_pauses_before_it_tries_again_and_drops_an_addition_whose_caller_is_gone() {
+    petstore_testing::limit_time();
     let database = Database::create().unwrap();
     let config = PostgresConfig::parse(&database.url).unwrap();
     drop(PostgresStore::connect(&config).await.unwrap());
