@@ -111,7 +111,7 @@ pub(crate) fn first_fault(connection: &Connection) -> rusqlite::Result<Option<St
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
+    use std::{fs, os::unix::fs::FileExt as _, time::Duration};
 
     use petstore_storage::{Finding, Severity};
     use rusqlite::ErrorCode;
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn a_locked_file_is_an_error_and_no_fault() {
+    fn a_locked_file_is_an_error_and_a_damaged_file_a_fault() {
         let place = Place::new();
         let [writer, reader] = [(); 2].map(|()| place.raw());
         reader.busy_timeout(Duration::ZERO).unwrap();
@@ -193,5 +193,10 @@ mod tests {
         let breaks = "PRAGMA ignore_check_constraints = ON; INSERT INTO t VALUES (0); COMMIT";
         writer.execute_batch(breaks).unwrap();
         assert_eq!(first_fault(&reader).unwrap(), None);
+        // The kind of the page that names all tables.
+        let file = fs::OpenOptions::new().write(true).open(place.path()).unwrap();
+        file.write_all_at(&[255], 100).unwrap();
+        let fault = first_fault(&place.raw()).unwrap();
+        assert_eq!(fault.as_deref(), Some("database disk image is malformed"));
     }
 }

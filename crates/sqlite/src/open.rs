@@ -201,3 +201,26 @@ pub(crate) fn explain(error: io::Error, path: &Path) -> Reason {
         _ => error.into(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::{thread, time::Duration};
+
+    use super::use_write_ahead_log;
+    use crate::tests::{LIMIT, Place, SHORT};
+
+    #[test]
+    fn a_new_log_waits_for_a_writer_up_to_the_limit() {
+        let place = Place::new();
+        let [opening, writer] = [(); 2].map(|()| place.raw());
+        opening.busy_timeout(Duration::ZERO).unwrap();
+        writer.execute_batch("BEGIN IMMEDIATE").unwrap();
+        assert!(use_write_ahead_log(&opening, SHORT).is_err());
+        let ending = thread::spawn(move || {
+            thread::sleep(SHORT);
+            drop(writer);
+        });
+        use_write_ahead_log(&opening, LIMIT).unwrap();
+        ending.join().unwrap();
+    }
+}

@@ -34,10 +34,10 @@ use crate::{
 };
 
 /// A time limit that the slowest machine keeps.
-const LIMIT: Duration = Duration::from_mins(1);
+pub(crate) const LIMIT: Duration = Duration::from_mins(1);
 
 /// The longest wait of a writer for a lock.
-const SHORT: Duration = Duration::from_millis(50);
+pub(crate) const SHORT: Duration = Duration::from_millis(50);
 
 /// A directory for the store of one test. Its writer waits [`SHORT`] for a lock.
 pub(crate) struct Place(TempDir);

@@ -139,3 +139,14 @@ pub fn require_known(
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::Step;
+
+    #[test]
+    fn a_step_is_compatible_if_an_older_version_may_be_known() {
+        let is_compatible = |oldest| Step::new(3, oldest, "", "").is_compatible();
+        assert_eq!([1, 2, 3].map(is_compatible), [true, true, false]);
+    }
+}

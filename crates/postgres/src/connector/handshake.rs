@@ -19,6 +19,10 @@ use crate::{config::PostgresConfig, connection::Connection, error::StoreFailure,
 const SETTING: &str = "petstore.connection";
 const SHOW: &str = "SELECT current_setting('petstore.connection', true)";
 
+/// The states with which a pooler may refuse [`SETTING`].
+const REFUSALS: [SqlState; 3] =
+    [SqlState::PROTOCOL_VIOLATION, SqlState::FEATURE_NOT_SUPPORTED, SqlState::UNDEFINED_OBJECT];
+
 /// The time limit of an idle transaction: a stalled client may hold the lock that every writer waits for.
 const MAX_IDLE: Duration = Duration::from_secs(2);
 /// The time limit of a statement that reads or writes a whole store.
@@ -90,11 +94,7 @@ impl Handshake {
                 Ok((connection, shown != Some(value)))
             }
             // Our setting may be the reason why the first message was refused.
-            Err(failure)
-                if failure.has_state(&SqlState::PROTOCOL_VIOLATION)
-                    || failure.has_state(&SqlState::FEATURE_NOT_SUPPORTED)
-                    || failure.has_state(&SqlState::UNDEFINED_OBJECT) =>
-            {
+            Err(failure) if REFUSALS.iter().any(|state| failure.has_state(state)) => {
                 let connection = self.open(&self.driver, purpose).await?;
                 self.refuses_setting.store(true, Ordering::Relaxed);
                 Ok((connection, true))

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use petstore_testing::{Database, free_port, needs};
 use tokio::{
-    io,
+    io::{self, AsyncReadExt as _, AsyncWriteExt as _},
     net::{TcpListener, TcpStream},
     time,
 };
@@ -77,6 +77,37 @@ async fn a_session_has_the_settings_of_its_purpose_and_of_the_url() {
         database.sql(&format!("ALTER DATABASE {name} SET synchronous_commit = {given}")).unwrap();
         let found = shown(&connector("pgbouncer=false"), Calls, "synchronous_commit").await;
         assert_eq!(found, expected);
+    }
+}
+
+/// The server refuses every client with one state.
+#[tokio::test]
+async fn a_host_is_asked_again_without_our_setting_if_it_may_have_refused_the_setting() {
+    for (state, expected) in [
+        ("08P01", &[true, false][..]),
+        ("0A000", &[true, false]),
+        ("42704", &[true, false]),
+        ("28000", &[true]),
+    ] {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("postgres://zoo@{}/zoo?sslmode=disable", listener.local_addr().unwrap());
+        let connector = Connector::new(&PostgresConfig::parse(&url).unwrap()).unwrap();
+        let (connecting, mut asked) = (connector.connect(Calls), Vec::new());
+        let refusing = async {
+            loop {
+                let (mut client, _) = listener.accept().await.unwrap();
+                let mut start = vec![0; 1000];
+                let length = client.read(&mut start).await.unwrap();
+                asked.push(String::from_utf8_lossy(&start[..length]).contains("petstore.conn"));
+                let reason = format!("SFATAL\0C{state}\0Mno\0\0");
+                client.write_u8(b'E').await.unwrap();
+                client.write_u32(u32::try_from(reason.len()).unwrap() + 4).await.unwrap();
+                client.write_all(reason.as_bytes()).await.unwrap();
+            }
+        };
+        let refused = tokio::select! { refused = connecting => refused, () = refusing => break };
+        assert!(refused.is_err());
+        assert_eq!(asked, expected, "{state}");
     }
 }
 
