@@ -132,9 +132,10 @@ async fn held_jobs_take_room_in_a_group() {
 #[tokio::test]
 async fn a_group_that_was_waited_for_has_no_more_jobs() {
     let (writer, mut jobs) = channel::<Rename>(2, Some(TIMEOUT));
+    let group = timeout(TIMEOUT, jobs.next(0));
     let (group, _) =
-        tokio::join!(jobs.next(0), async { [(); 3].map(|()| begin(writer.add(pet("a"), None))) });
-    assert_eq!(group.unwrap().len(), 2);
+        tokio::join!(group, async { [(); 3].map(|()| begin(writer.add(pet("a"), None))) });
+    assert_eq!(group.unwrap().unwrap().len(), 2);
 }
 
 #[tokio::test]

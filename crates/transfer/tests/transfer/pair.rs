@@ -13,7 +13,7 @@ use petstore_transfer::{
     CurrentStore, MoveOutcome, Mover, NextStoreOpener, Poller, StorePorts, TransferError,
 };
 
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout};
 
 use crate::{
     faulty::{Fault, Faulty},
@@ -175,7 +175,7 @@ impl Harness for Pairs {
     async fn fresh(&self) -> Result<Box<dyn ScratchStore>, BoxError> {
         let both = both(0).await;
         if self.handed_over {
-            hand_over(&both.from, &both.to).await?;
+            timeout(Duration::from_secs(20), hand_over(&both.from, &both.to)).await??;
         }
         Ok(Box::new(both))
     }
