@@ -95,6 +95,7 @@ pub(crate) async fn phase(store: &MemoryStore) -> Phase {
 
 /// Returns the ports of a store, with reads while it is sealed.
 pub(crate) fn side(store: &Arc<MemoryStore>, label: &str) -> StorePorts {
+    petstore_testing::limit_time();
     let service = Arc::new(store.handle(true));
     StorePorts {
         pets: service.clone(),
