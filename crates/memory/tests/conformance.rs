@@ -5,8 +5,9 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use petstore_conformance::{BoxError, Capability, Harness, ScratchStore, Store};
 use petstore_domain::{
-    CategoryId, Handover as _, IdempotencyId, IdempotencyRequest, NewPet, PetId, PetName,
-    PetRepository, Timestamp,
+    ApiKeySecret, Archive as _, CategoryId, Handover as _, IdempotencyId, IdempotencyRequest,
+    KeyId, KeyName, KeyStore as _, NewApiKey, NewPet, PetId, PetName, PetRepository, Rows,
+    Timestamp, WriterRole,
 };
 use petstore_memory::MemoryStore;
 
@@ -64,4 +65,15 @@ async fn a_deletion_but_no_purge_changes_the_version_and_counts_as_a_rewrite() {
     assert!(store.delete_pet(PetId(1)) && !store.delete_pet(PetId(1)));
     assert_eq!(store.state().await.unwrap().rewrites, 1);
     assert_ne!(store.version(), before);
+}
+
+#[tokio::test]
+async fn a_written_key_changes_the_revision() {
+    let store = MemoryStore::new();
+    let before = store.load(None).await.unwrap().unwrap().revision;
+    let (name, secret) = (KeyName::parse("web").unwrap(), ApiKeySecret::from_entropy(&[1; 32]));
+    let keys = vec![NewApiKey::new(name, &secret, Timestamp(0), None).with_id(KeyId(1))];
+    let rows = Rows { keys, ..Rows::default() };
+    store.write_rows(WriterRole::Service, rows).await.unwrap();
+    assert_eq!(store.load(Some(before)).await.unwrap().unwrap().keys.len(), 1);
 }

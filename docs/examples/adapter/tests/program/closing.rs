@@ -4,7 +4,7 @@ use std::{
     ffi::OsString,
     fmt, fs,
     sync::{
-        Arc,
+        Arc, PoisonError,
         atomic::{AtomicUsize, Ordering},
     },
 };
@@ -12,6 +12,8 @@ use std::{
 use async_trait::async_trait;
 use example_adapter::FILE_STORES;
 use petstore::{App, BoxError, OpenOptions, OpenStore, StoreDriver, StoreLocation};
+
+use crate::support::STARTING;
 
 static OPENED: AtomicUsize = AtomicUsize::new(0);
 static CLOSED: AtomicUsize = AtomicUsize::new(0);
@@ -41,6 +43,8 @@ const COUNTED: StoreDriver =
 
 #[test]
 fn each_command_closes_every_store_that_it_opens() {
+    // This process opens the stores itself, so no other test may start a process meanwhile.
+    let _alone = STARTING.lock().unwrap_or_else(PoisonError::into_inner);
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
     let [from, list, backup] = ["from.ndjson", "list.csv", "backup"].map(path);

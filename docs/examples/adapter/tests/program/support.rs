@@ -6,7 +6,7 @@ use std::{
     net::TcpStream,
     path::PathBuf,
     process::{Child, Command, ExitStatus, Stdio},
-    sync::mpsc,
+    sync::{Mutex, PoisonError, mpsc},
     thread,
     time::{Duration, Instant},
 };
@@ -15,6 +15,14 @@ use tempfile::TempDir;
 
 /// Time limit for a call or a command.
 const CALL_TIMEOUT: Duration = Duration::from_mins(1);
+
+/// Held while a process starts. For a moment, the new process has the locks of this process's open files.
+pub(crate) static STARTING: Mutex<()> = Mutex::new(());
+
+fn start(command: &mut Command) -> Child {
+    let _starting = STARTING.lock().unwrap_or_else(PoisonError::into_inner);
+    command.spawn().unwrap()
+}
 
 /// A folder in which a program runs, removed afterwards.
 pub(crate) struct Folder {
@@ -38,7 +46,7 @@ impl Folder {
     /// Runs a command to its end.
     pub(crate) fn run(&self, args: &[&str]) -> Finished {
         let mut command = self.command(args);
-        let mut process = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut process = start(command.stdout(Stdio::piped()).stderr(Stdio::piped()));
         end_of(&mut process);
         let output = process.wait_with_output().unwrap();
         let text = |bytes| String::from_utf8(bytes).unwrap();
@@ -87,7 +95,7 @@ pub(crate) struct Service {
 impl Service {
     pub(crate) fn start(folder: &Folder, url: &str) -> Self {
         let mut command = folder.command(&["serve", "--store", url, "--listen", "127.0.0.1:0"]);
-        let process = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        let process = start(command.stdout(Stdio::piped()).stderr(Stdio::null()));
         let mut service = Self { process, address: String::new() };
         let output = BufReader::new(service.process.stdout.take().unwrap());
         let (sender, lines) = mpsc::channel();
@@ -130,7 +138,8 @@ impl Service {
     /// Asks the service to stop, which it does with exit code 0.
     pub(crate) fn stop(mut self) {
         let kill = format!("kill -TERM {}", self.process.id());
-        assert!(Command::new("/bin/sh").args(["-c", &kill]).status().unwrap().success());
+        let mut killing = start(Command::new("/bin/sh").args(["-c", &kill]));
+        assert!(killing.wait().unwrap().success());
         assert_eq!(end_of(&mut self.process).code(), Some(0));
     }
 }
