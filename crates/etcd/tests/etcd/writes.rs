@@ -211,8 +211,9 @@ async fn an_alarm_refuses_writes_and_a_check_shows_it_beside_the_space_and_the_q
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
     let space = about("space").await;
-    assert!(space.detail.starts_with("0.") && space.detail.contains(", database 1."), "{space:?}");
-    assert!(space.severity == Severity::Ok, "{space:?}");
+    // On a busy machine, etcd enlarges its file to 2 MiB.
+    let is_small = space.detail.starts_with("0.") && !space.detail.contains(", database 0.");
+    assert!(is_small && space.severity == Severity::Ok, "{space:?}");
     assert!(store.database_bytes().await.unwrap() > 1_100_000);
     // etcd raises this alarm when its data reach the quota.
     let alarm = |action: &str| {
