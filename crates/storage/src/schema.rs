@@ -145,7 +145,7 @@ mod tests {
     use super::Step;
 
     #[test]
-    fn a_step_is_compatible_if_an_older_version_may_be_known() {
+    fn a_step_is_compatible_if_a_release_may_know_only_an_older_version() {
         let is_compatible = |oldest| Step::new(3, oldest, "", "").is_compatible();
         assert_eq!([1, 2, 3].map(is_compatible), [true, true, false]);
     }

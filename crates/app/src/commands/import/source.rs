@@ -29,8 +29,8 @@ pub(super) async fn open(
 ) -> Result<File, Failure> {
     let path = path.map(Path::to_owned);
     let (sender, opened) = oneshot::channel();
-    // On a separate thread: the runtime waits for its own threads when it stops, a pipe without a writer is not opened
-    // until there is one, and the input may be endless.
+    // On a separate thread, because the runtime waits for its own threads when it stops. Opening a pipe waits for a
+    // writer, and the input may be endless.
     thread::spawn(move || sender.send(open_or_copy(path.as_deref(), &advanced)));
     opened
         .await
