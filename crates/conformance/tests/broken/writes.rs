@@ -1,7 +1,7 @@
 //! Flaws of writing rows: rows that do not show or show in parts, missing refusals, and other calls that fail or do not
 //! end while rows are written.
 
-use std::{mem, sync::atomic::Ordering, time::Duration};
+use std::{collections::BTreeSet, mem, sync::atomic::Ordering, time::Duration};
 
 use petstore_domain::{
     AddError, Added, Archive as _, ArchiveError, NewPet, Pet, PetId, PetRepository as _, PetStatus,
@@ -63,7 +63,7 @@ fn store_part(it: &mut Faults, part: fn(Rows) -> Rows) {
     });
 }
 
-async fn ids(store: &MemoryStore) -> Result<Vec<PetId>, StoreError> {
+async fn ids(store: &MemoryStore) -> Result<BTreeSet<PetId>, StoreError> {
     let pets = store.snapshot().await?.pets(None, u32::MAX).await?;
     Ok(pets.into_iter().map(|pet| pet.id).collect())
 }
