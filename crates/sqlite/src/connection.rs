@@ -169,6 +169,7 @@ impl Drop for SharedMemory {
         // after it has a lock.
         let exclusive = || -> rusqlite::Result<Connection> {
             let connection = open_shared(&self.0)?;
+            connection.busy_timeout(READ_TIMEOUT)?;
             connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
             connection.pragma_update(None, "locking_mode", "EXCLUSIVE")?;
             connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;

@@ -18,7 +18,7 @@ use petstore_memory::MemoryStore;
 use crate::{
     flaw::Flaw,
     harness::{FaultyHarness, NOTHING},
-    outages,
+    outages, outcomes,
 };
 
 /// Returns a flaw of a harness that declares a capability unsupported, although the store has it.
@@ -44,8 +44,7 @@ async fn a_promise_that_needs_an_unsupported_capability_is_not_checked() {
         .map(|promise| promise.name)
         .collect();
     let mut unchecked = BTreeSet::new();
-    for promise in PROMISES {
-        let outcome = run(&harness, promise).await;
+    for (promise, outcome) in outcomes(harness).await {
         match &outcome {
             Outcome::Kept => {}
             Outcome::NotChecked { unsupported, .. } => {

@@ -48,7 +48,7 @@ impl Ends {
 
 impl FaultyHarness {
     pub(crate) fn new(flaw: &'static Flaw) -> Self {
-        Self { flaw, time_limit: Duration::from_secs(30), ends: Arc::default() }
+        Self { flaw, time_limit: Duration::from_secs(20), ends: Arc::default() }
     }
 }
 

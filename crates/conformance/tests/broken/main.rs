@@ -26,7 +26,10 @@ mod writes;
 use std::{collections::BTreeSet, sync::Arc, thread};
 
 use petstore_conformance::{Harness, Outcome, PROMISES, Promise, run};
-use tokio::runtime::{Builder, Runtime};
+use tokio::{
+    runtime::{Builder, Runtime},
+    task::JoinSet,
+};
 
 use crate::{
     flaw::Flaw,
@@ -53,27 +56,24 @@ async fn catches(harness: &Arc<dyn Harness>, promise: &Promise) -> bool {
     false
 }
 
-/// Asserts that every promise in `caught_by` catches its flaw. Most checks only wait, so all flaws are tried at once.
+/// Asserts that every promise in `caught_by` catches its flaw. Most checks only wait, so all are made at once.
 fn all_are_caught(flaws: &'static [Flaw]) {
+    let pairs = flaws.iter().flat_map(|flaw| flaw.caught_by.iter().map(move |name| (flaw, *name)));
     let missed: Vec<_> = thread::scope(|scope| {
-        let running: Vec<_> = flaws.iter().map(|flaw| scope.spawn(|| missed(flaw))).collect();
-        running.into_iter().flat_map(|flaw| flaw.join().unwrap()).collect()
+        let running: Vec<_> =
+            pairs.map(|(flaw, name)| scope.spawn(move || missed(flaw, name))).collect();
+        running.into_iter().filter_map(|check| check.join().unwrap()).collect()
     });
     assert!(missed.is_empty(), "{}", missed.join("\n"));
 }
 
-/// Returns a line for each promise in `caught_by` that does not catch the flaw.
-fn missed(flaw: &'static Flaw) -> Vec<String> {
+/// Returns a line if the promise with this name does not catch the flaw.
+fn missed(flaw: &'static Flaw, name: &str) -> Option<String> {
     let harness: Arc<dyn Harness> = Arc::new(FaultyHarness::new(flaw));
-    let mut missed = Vec::new();
-    for name in flaw.caught_by {
-        let promise = PROMISES.iter().find(|promise| promise.name == *name);
-        let promise = promise.unwrap_or_else(|| panic!("there is no promise '{name}'"));
-        if !runtime(flaw.one_thread).block_on(catches(&harness, promise)) {
-            missed.push(format!("{name} does not catch: {}", flaw.what));
-        }
-    }
-    missed
+    let promise = PROMISES.iter().find(|promise| promise.name == name);
+    let promise = promise.unwrap_or_else(|| panic!("there is no promise '{name}'"));
+    let is_caught = runtime(flaw.one_thread).block_on(catches(&harness, promise));
+    (!is_caught).then(|| format!("{name} does not catch: {}", flaw.what))
 }
 
 /// Defines the list of all tables of flaws, and a test for each table.
@@ -121,12 +121,20 @@ fn every_promise_catches_some_flaw() {
     }
 }
 
+/// Checks all promises at once.
+async fn outcomes(harness: Arc<dyn Harness>) -> Vec<(&'static Promise, Outcome)> {
+    let check = |promise| {
+        let harness = Arc::clone(&harness);
+        async move { (promise, run(&harness, promise).await) }
+    };
+    PROMISES.iter().map(check).collect::<JoinSet<_>>().join_all().await
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn an_adapter_without_a_flaw_keeps_every_promise() {
     let harness: Arc<dyn Harness> = Arc::new(FaultyHarness::new(NOTHING));
     let mut broken = Vec::new();
-    for promise in PROMISES {
-        let outcome = run(&harness, promise).await;
+    for (promise, outcome) in outcomes(harness).await {
         if outcome != Outcome::Kept {
             broken.push(format!("{}: {outcome}", promise.name));
         }
