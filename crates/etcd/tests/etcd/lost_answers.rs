@@ -112,7 +112,7 @@ async fn an_addition_after_each_read_of_the_head_is_kept_and_does_not_hold_up_an
         false
     };
     let proxy = etcd.proxy(add_before).unwrap();
-    let store = open(&format!("etcd://{proxy}/zoo?call_timeout=30s")).await;
+    let store = open(&format!("etcd://{proxy}/zoo?request_timeout=30s&call_timeout=30s")).await;
     for id in 1..20 {
         let rows = Rows { pets: vec![rex().with_id(PetId(id))], ..Rows::default() };
         let written = store.write_rows(WriterRole::Service, rows);

@@ -120,7 +120,8 @@ async fn an_overtaken_upgrade_writes_nothing() {
         false
     };
     let proxy = etcd.proxy(overtake).unwrap();
-    let config = EtcdConfig::parse(&format!("etcd://{proxy}/zoo")).unwrap();
+    let url = format!("etcd://{proxy}/zoo?request_timeout=30s&call_timeout=30s");
+    let config = EtcdConfig::parse(&url).unwrap();
     EtcdStore::upgrade(&config, UpgradeMode::Force).await.unwrap();
     assert_eq!(etcd.entries("zoo/recorded/").unwrap(), []);
 }
