@@ -61,14 +61,14 @@ fn there_and_back(kinds: [Kind; 2]) -> [u64; 2] {
         }
         waited
     });
-    one.keys(&["revoke", "before"]).succeeds();
-    wait::until("the revoked key is refused", || {
-        clients.iter().all(|client| client.get("/v1/pets?limit=1").key(&key).send().status == 401)
-    });
     loads.iter_mut().for_each(Load::stop);
     for client in &clients {
         all.is_kept_by(client);
     }
+    one.keys(&["revoke", "before"]).succeeds();
+    wait::until("the revoked key is refused", || {
+        clients.iter().all(|client| client.get("/v1/pets?limit=1").key(&key).send().status == 401)
+    });
     hand_over(one, other).succeeds();
     let again = hand_over(one, other).succeeds();
     assert!(again.contains(" before, and writes waited 0 ms; restart services"), "{again}");
