@@ -18,8 +18,8 @@ use crate::config::Synchronous;
 /// The longest wait for a write of another process, also when a store is opened. Tests pass a shorter time.
 pub(crate) const WRITE_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// The longest time that a read waits for a lock and blocks its thread. A read waits only while another connection
-/// recovers the write-ahead log.
+/// The longest time that a read, or the removal of `-shm`, waits for a lock and blocks its thread. A read waits only while
+/// another connection recovers the write-ahead log.
 const READ_TIMEOUT: Duration = Duration::from_millis(250);
 
 /// The interval at which a waiting connection tries to take the write lock.

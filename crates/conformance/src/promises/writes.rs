@@ -45,7 +45,7 @@ const OF_SERVICES: [Write; 17] = [
 ];
 const OF_MOVERS: [Write; 9] =
     [Pets, OtherRows, Pets, Again, Refuse, Pets, OtherRows, Again, Reopen];
-/// The writes before each of two restarts. The purge deletes only the oldest record.
+/// The writes before each of three restarts. The purge deletes only the oldest record.
 const BEFORE_REOPENING: [Write; 7] = [Add, Key, AddOnce, AddOnce, Purge, Add, Reopen];
 
 /// Makes the write with the number `number`, and applies the expected effect to `held`.
@@ -176,7 +176,7 @@ async fn repeats_are_replayed(store: &Store, records: &[IdempotencyRecord]) -> P
 
 /// Contract: acknowledged writes are durable.
 pub(super) async fn reopening_keeps_what_was_acknowledged(fixture: Fixture) -> PromiseResult {
-    make_all(fixture, &BEFORE_REOPENING.repeat(2), false).await
+    make_all(fixture, &BEFORE_REOPENING.repeat(3), false).await
 }
 
 /// Contract: every later read on every handle shows a write of any kind. Every change of animals changes the version.

@@ -138,10 +138,10 @@ async fn each_store_is_closed_before_it_is_opened_again_and_removed_at_the_end()
         &Flaw::new("a load panics", &[], |it| it.load.edit_output(|_, _, _| panic!("no keys")));
     // After a failed removal, the kit removes no further store. A broken promise is more than a failed removal.
     for (flaw, name, failing, (closed, removed), expected) in [
-        (NOTHING, REOPENING, "", (4, 1), "kept"),
+        (NOTHING, REOPENING, "", (6, 1), "kept"),
         (NOTHING, REOPENING, "close", (1, 1), UNCLOSED),
-        (NOTHING, REOPENING, "remove", (4, 1), UNREMOVED),
-        (ONE_HANDLE, REOPENING, "", (2, 1), "kept"),
+        (NOTHING, REOPENING, "remove", (6, 1), UNREMOVED),
+        (ONE_HANDLE, REOPENING, "", (3, 1), "kept"),
         (NOTHING, REVISIONS, "", (0, 3), "kept"),
         (NOTHING, REVISIONS, "remove", (0, 1), UNREMOVED),
         (BROKEN, REOPENING, "remove", (2, 1), "broken: Reopen by handle "),
