@@ -225,6 +225,7 @@ pub fn beside(path: &Path, suffix: &str) -> PathBuf {
 fn open(path: &Path, flags: OpenFlags) -> rusqlite::Result<Connection> {
     let flags = flags | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(path, flags)?;
+    connection.busy_timeout(WRITE_TIMEOUT)?;
     // The plan of a statement depends on its text alone, not on the values bound to it.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;

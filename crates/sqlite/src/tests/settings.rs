@@ -7,6 +7,7 @@ use rusqlite::{Connection, config::DbConfig};
 use super::Place;
 use crate::{
     config::{SqliteConfig, Synchronous},
+    connection::open_logged,
     store::SqliteStore,
 };
 
@@ -57,6 +58,7 @@ async fn readers_neither_write_nor_create_a_file_and_wait_less_for_a_lock_than_t
     assert!(refusal.contains("readonly"), "{refusal}");
     assert_eq!((pragma(&reader, "busy_timeout"), pragma(&reader, "cache_size")), (250, -4096));
     assert_eq!(pool.busy_timeout.as_secs(), 3);
+    assert_eq!(pragma(&open_logged(&place.path()).unwrap(), "busy_timeout"), 3000);
     fs::rename(place.path(), place.path().with_extension("away")).unwrap();
     assert!(pool.open().is_err() && !place.path().exists());
 }
